@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -25,18 +25,20 @@ def to_markdown(rows: SessionPair, alignment: Alignment, redact: Redact) -> str:
     """Return the comparison as Markdown: totals, memories and skills that only one session had, and paired steps."""
     names = [plain_line(redact(row.title or row.id)) for row in rows]
     lines = [f"# {names[0]} and {names[1]}", "", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]
-    figures = zip(_figures(rows[0], alignment.a), _figures(rows[1], alignment.b), strict=True)
-    lines += [f"| {name} | {plain_line(left)} | {plain_line(right)} |" for (name, left), (_, right) in figures]
+    left, right = _totals(rows[0], alignment.a), _totals(rows[1], alignment.b)
+    lines += [f"| {name} | {plain_line(left[name])} | {plain_line(right[name])} |" for name in left]
     lines += ["", f"{alignment.equal} of {len(alignment.pairs)} steps are equal."]
     for name, unique in zip(names, unique_knowledge(alignment), strict=True):
         lines += [f"- Only in {name}: {plain_line(redact(entry))}" for entry in unique]
     lines += ["", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]
     for index, pair in enumerate(alignment.pairs):
         if index == alignment.first_difference:
-            mark = "first difference"
+            result = "first difference"
+        elif pair.equal and pair.same_status:
+            result = ""
         else:
-            mark = "" if pair.equal and pair.same_status else "differs"
-        lines.append(f"| {mark} | {_step_cell(pair.a, redact)} | {_step_cell(pair.b, redact)} |")
+            result = "differs"
+        lines.append(f"| {result} | {_step_cell(pair.a, redact)} | {_step_cell(pair.b, redact)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -46,7 +48,7 @@ def to_csv(rows: SessionPair, alignment: Alignment, redact: Redact) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["equal", *(f"{side}_{name}" for side in ("left", "right") for name in COLUMNS)])
     for pair in alignment.pairs:
-        cells = [visible(str(value)) for step in (pair.a, pair.b) for value in _values(step, redact)]
+        cells = [visible(str(value)) for step in (pair.a, pair.b) for value in _column_values(step, redact)]
         writer.writerow(["yes" if pair.equal else "no", *escape_formulas(cells)])
     return text.getvalue()
 
@@ -57,12 +59,12 @@ def to_json(rows: SessionPair, alignment: Alignment, redact: Redact) -> str:
     document = {
         "sessions": [
             {"session": row.id, "title": redact(row.title), "status": row.status, "only_here": list(map(redact, only))}
-            | dict(_figures(row, totals))
+            | _totals(row, totals)
             for row, totals, only in zip(rows, (alignment.a, alignment.b), unique, strict=True)
         ],
         "equal": alignment.equal,
         "first_difference": alignment.first_difference,
-        "pairs": [_pair(pair, redact) for pair in alignment.pairs],
+        "pairs": [_pair_values(pair, redact) for pair in alignment.pairs],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -72,21 +74,24 @@ COMPARISON_FORMATS: Final[Mapping[str, Callable[[SessionPair, Alignment, Redact]
 )
 
 
-def _figures(row: SessionRow, totals: RunTotals) -> Iterator[tuple[str, str]]:
-    """Yield the label and value of each total. An unknown cost is shown as unknown, not as zero."""
-    yield "model", row.model
-    yield "status", row.status
-    yield "steps", str(totals.steps)
-    yield "failed steps", str(totals.failed)
-    yield "seconds", f"{totals.seconds:.1f}"
-    yield "tokens", str(totals.tokens)
-    yield "cost (USD)", "unknown" if totals.cost is None else f"{totals.cost:.4f}"
+def _totals(row: SessionRow, totals: RunTotals) -> dict[str, str]:
+    """Return the value of each total by its label. An unknown cost is shown as unknown, not as zero."""
+    return {
+        "model": row.model,
+        "status": row.status,
+        "steps": str(totals.steps),
+        "failed steps": str(totals.failed),
+        "seconds": f"{totals.seconds:.1f}",
+        "tokens": str(totals.tokens),
+        "cost (USD)": "unknown" if totals.cost is None else f"{totals.cost:.4f}",
+    }
 
 
 def unique_knowledge(alignment: Alignment) -> tuple[list[str], list[str]]:
     """Return two lists: the memories and skills that only the first session had, and those only the second had."""
-    a, b = alignment.used_a.without(alignment.used_b), alignment.used_b.without(alignment.used_a)
-    return _describe(a), _describe(b)
+    only_first = alignment.used_a.without(alignment.used_b)
+    only_second = alignment.used_b.without(alignment.used_a)
+    return _describe(only_first), _describe(only_second)
 
 
 def _describe(knowledge: UsedKnowledge) -> list[str]:
@@ -100,15 +105,15 @@ def _step_cell(step: Step | None, redact: Redact) -> str:
     return plain_line(f"{step.number} {verb(step.kind, step.status)} {redact(step.object)} ({step.status})")
 
 
-def _values(step: Step | None, redact: Redact) -> tuple[object, ...]:
+def _column_values(step: Step | None, redact: Redact) -> tuple[object, ...]:
     if step is None:
         return ("",) * len(COLUMNS)
     return step.number, step.kind, redact(step.object), step.status, f"{_seconds(step):.3f}", step.tokens
 
 
-def _pair(pair: AlignedPair, redact: Redact) -> dict[str, Any]:
+def _pair_values(pair: AlignedPair, redact: Redact) -> dict[str, Any]:
     cells = {
-        name: dict(zip(COLUMNS, _values(step, redact), strict=True)) if step else None
+        name: dict(zip(COLUMNS, _column_values(step, redact), strict=True)) if step else None
         for name, step in (("left", pair.a), ("right", pair.b))
     }
     return {"equal": pair.equal, **cells}

@@ -79,9 +79,9 @@ class ExchangeService:
         self._open_reader = open_reader
         self._known_secrets = known_secrets
         self._exporters = exporters(markup)
-        self._imported = asyncio.Event()
-        self._watch: SessionFollower | None = None
-        self._imports = SessionImporter(journal, reader, open_reader, purge)
+        self._import_finished = asyncio.Event()
+        self._follower: SessionFollower | None = None
+        self._importer = SessionImporter(journal, reader, open_reader, purge)
 
     async def receive_traces(self, port: int, report: Callable[[BaseException], None] = lambda problem: None) -> None:
         """Start to receive traces of other programs on this local port, and return. Port 0 stops receiving.
@@ -101,13 +101,13 @@ class ExchangeService:
 
     async def send_traces(self, address: str, report: Callable[[BaseException], None]) -> None:
         """Send traces of our own sessions to an OTLP collector until canceled."""
-        cleaner = ExportRedactor(Redactor(await self._known_secrets()))
-        sender = TraceSender(address, cleaner, self._reader.find_blob, report)
-        forget = self._journal.listen(sender.on_journal_update)
+        redactor = ExportRedactor(Redactor(await self._known_secrets()))
+        sender = TraceSender(address, redactor, self._reader.find_blob, report)
+        stop_listening = self._journal.listen(sender.on_journal_update)
         try:
             await sender.run()
         finally:
-            forget()
+            stop_listening()
 
     async def stream_export(
         self, session: str, format_name: str, on_chunk: Callable[[str], None], *, keep_secrets: bool
@@ -118,9 +118,14 @@ class ExchangeService:
         )
 
     async def export(
-        self, session: str, format_name: str, path: Path, *, keep_secrets: bool = False,
+        self,
+        session: str,
+        format_name: str,
+        path: Path,
+        *,
+        keep_secrets: bool = False,
         on_progress: ImportProgressCallback = lambda done, total: None,
-    ) -> ExportResult:  # fmt: skip
+    ) -> ExportResult:
         """Write an export to a file, which is replaced only once the export is complete."""
         exporter = self._exporter(format_name)
         try:
@@ -137,9 +142,14 @@ class ExchangeService:
         self, session: str, on_progress: ImportProgressCallback = lambda done, total: None
     ) -> ExportPreview:
         """Return what an export would contain, without writing it."""
-        cleaner = ExportRedactor(Redactor(await self._known_secrets()))
-        facts, sessions = await self._run_in_thread(session, cleaner, _redact_all, lambda _: None, on_progress)
-        return ExportPreview(facts, sessions, cleaner.counts, tuple(cleaner.samples))
+        redactor = ExportRedactor(Redactor(await self._known_secrets()))
+        source = await self._run_in_thread(session, redactor, _redact_all, lambda _: None, on_progress)
+        return ExportPreview(
+            events=source.event_count,
+            sessions=len(source.sessions),
+            removed=redactor.counts,
+            samples=tuple(redactor.samples),
+        )
 
     async def export_comparison(self, rows: SessionPair, alignment: Alignment, path: Path) -> ExportResult:
         """Write a comparison of two sessions in the format that the file extension names."""
@@ -147,17 +157,17 @@ class ExchangeService:
         if write is None:
             extensions = ", ".join(f".{name}" for name in COMPARISON_FORMATS)
             raise Problem(f"{path.name} does not name a known format.", "", f"Use one of the extensions {extensions}.")
-        cleaner = ExportRedactor(Redactor(await self._known_secrets()))
+        redactor = ExportRedactor(Redactor(await self._known_secrets()))
 
         def work() -> None:
             with replace_atomically(path) as part:
                 part.write_text(
-                    write(rows, alignment, cleaner.redact_text), encoding="utf-8", errors="replace", newline="\n"
+                    write(rows, alignment, redactor.redact_text), encoding="utf-8", errors="replace", newline="\n"
                 )
 
         try:
             await asyncio.to_thread(work)
-            return ExportResult(path, file_size(path), cleaner.counts)
+            return ExportResult(path, file_size(path), redactor.counts)
         except OSError as error:
             raise _write_error(path, error) from error
 
@@ -172,21 +182,21 @@ class ExchangeService:
         `on_progress` is called with the bytes read and the total. `on_session` is called with a session that can
         already be shown while the import continues.
         """
-        async with self._imports.lock:
-            if self._watch:
-                self._watch.forget(path)
+        async with self._importer.lock:
+            if self._follower:
+                self._follower.forget(path)
             try:
-                return await self._imports.import_file(path, on_progress, on_session)
+                return await self._importer.import_file(path, on_progress, on_session)
             finally:
-                self._imported.set()
+                self._import_finished.set()
 
     async def follow_sessions(self, home: Path, report: Callable[[BaseException], None]) -> None:
         """Follow sessions of other agents on this computer while they grow, until canceled."""
-        self._watch = SessionFollower(home, self._imports, self._imported.set, report)
+        self._follower = SessionFollower(home, self._importer, self._import_finished.set, report)
         try:
-            await self._watch.run()
+            await self._follower.run()
         finally:
-            self._watch = None
+            self._follower = None
 
     def search_backlog(self) -> int:
         """Return how many events are not in the search index yet."""
@@ -199,12 +209,12 @@ class ExchangeService:
     async def keep_indexing(self, report: Callable[[BaseException], None]) -> None:
         """Add imported events to the search index until canceled, also those left over from an earlier process."""
         while True:
-            self._imported.clear()
+            self._import_finished.clear()
             try:
                 await self.index_backlog()
             except Problem as problem:  # the database may be writable again at the next import, which retries this
                 report(problem)
-            await self._imported.wait()
+            await self._import_finished.wait()
 
     async def find_transcripts(self, home: Path) -> list[TranscriptFile]:
         """Return transcripts of other agents on this computer, newest first."""
@@ -215,30 +225,38 @@ class ExchangeService:
         return await asyncio.to_thread(lambda: [read_title(file) for file in files])
 
     async def _run_export(
-        self, session: str, keep_secrets: bool, write: Callable[[ExportSource], Iterator[str]],
-        on_chunk: Callable[[str], object], on_progress: ImportProgressCallback,
-    ) -> Counter[str]:  # fmt: skip
-        cleaner = ExportRedactor(None if keep_secrets else Redactor(await self._known_secrets()))
-        await self._run_in_thread(session, cleaner, write, on_chunk, on_progress)
-        return cleaner.counts
+        self,
+        session: str,
+        keep_secrets: bool,
+        write: Callable[[ExportSource], Iterator[str]],
+        on_chunk: Callable[[str], object],
+        on_progress: ImportProgressCallback,
+    ) -> Counter[str]:
+        redactor = ExportRedactor(None if keep_secrets else Redactor(await self._known_secrets()))
+        await self._run_in_thread(session, redactor, write, on_chunk, on_progress)
+        return redactor.counts
 
     async def _run_in_thread(
-        self, session: str, cleaner: ExportRedactor, write: Callable[[ExportSource], Iterator[str]],
-        on_chunk: Callable[[str], object], on_progress: ImportProgressCallback,
-    ) -> tuple[int, int]:  # fmt: skip
+        self,
+        session: str,
+        redactor: ExportRedactor,
+        write: Callable[[ExportSource], Iterator[str]],
+        on_chunk: Callable[[str], object],
+        on_progress: ImportProgressCallback,
+    ) -> ExportSource:
         """Export in a separate thread, so that runs continue, and in chunks, so that the export can be canceled.
 
-        Return the number of events and of sessions.
+        Return the source that was read; its reader is closed.
         """
         with ThreadPoolExecutor(1, "export") as thread:
             reader = await run_in_thread(thread, self._open_reader)
             try:
-                source = await run_in_thread(thread, partial(ExportSource, reader, session, cleaner))
+                source = await run_in_thread(thread, partial(ExportSource, reader, session, redactor))
                 chunks = write(source)
                 while chunk := await run_in_thread(thread, partial(_next_chunk, chunks)):
                     await run_in_thread(thread, partial(on_chunk, chunk))
                     on_progress(source.events_read, source.event_count)
-                return source.event_count, len(source.sessions)
+                return source
             finally:
                 await await_to_completion(run_in_thread(thread, reader.close))
 

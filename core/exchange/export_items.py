@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.events import (
     BackgroundCommandEnded,
@@ -70,13 +70,20 @@ class UserMessageItem:
     attachments: tuple[Attachment, ...] = ()
 
 
+class LineCounts(NamedTuple):
+    """How many lines of a file were added and removed."""
+
+    added: int = 0
+    removed: int = 0
+
+
 @dataclass(slots=True)
 class ToolCallItem:
     """A tool call and its outcome.
 
-    `status` is done, failed, refused, or open while there is no result. `files` maps a path to its added and removed
-    lines. `child_session` is the session of a sub-agent, and `subagent` its name. `question` is what the call asks the
-    user. `answer` is the user's reply, or the decision about a permission request.
+    `status` is done, failed, refused, or open while there is no result. `files` are the changed files by path.
+    `child_session` is the session of a sub-agent, and `subagent` its name. `question` is what the call asks the user.
+    `answer` is the user's reply, or the decision about a permission request.
     """
 
     at: int
@@ -87,7 +94,7 @@ class ToolCallItem:
     output: str = ""
     ended: int = 0
     exit_code: int | None = None
-    files: dict[str, tuple[int, int]] = field(default_factory=dict)
+    files: dict[str, LineCounts] = field(default_factory=dict)
     child_session: str = ""
     subagent: str = ""
     question: str = ""
@@ -220,8 +227,8 @@ class ExportItemBuilder:
             case CallRefused(reason=reason):
                 item.status, item.output, item.ended = "refused", reason.head, at
             case FileChanged(path=path, added=added, removed=removed):
-                before = item.files.get(path, (0, 0))
-                item.files[path] = (before[0] + added, before[1] + removed)
+                before = item.files.get(path, LineCounts())
+                item.files[path] = LineCounts(before.added + added, before.removed + removed)
             case SubagentStarted(child_session=child, subagent=name):
                 item.child_session, item.subagent = child, name
             case QuestionAsked(question=question):
@@ -297,7 +304,7 @@ def call_arguments(call: ToolCall) -> dict[str, Any]:
     """Return the arguments of a call as an object. Arguments that are not JSON are returned under the key `text`."""
     text = call.arguments.head
     try:
-        plain = json.loads(text) if text.strip() else {}
+        arguments = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         return {"text": text}
-    return plain if isinstance(plain, dict) else {"value": plain}
+    return arguments if isinstance(arguments, dict) else {"value": arguments}

@@ -41,7 +41,7 @@ def read_in_process(path: Path, database: Path, stopped: Callable[[], bool]) -> 
             while message := _read_message(process.stdout):
                 if isinstance(message, Problem):
                     raise message
-                part = _decode_part(*message)
+                part = _decode_batch(message)
                 yield part
             if part is None or not part.last:
                 cause = "The process that reads the file ended unexpectedly."
@@ -59,7 +59,8 @@ def _forward_stop(process: subprocess.Popen[bytes], stopped: Callable[[], bool],
     while not ended.wait(STOP_CHECK_S):
         if stopped():
             with contextlib.suppress(OSError):
-                process.stdin and process.stdin.close()
+                if process.stdin:
+                    process.stdin.close()
             return
 
 
@@ -78,21 +79,25 @@ def _read_message(pipe: IO[bytes]) -> Any:
     return pickle.loads(body) if length and len(body) == length else None
 
 
-def encode_batch(part: ImportBatch) -> tuple[Any, ...]:
+def encode_batch(batch: ImportBatch) -> dict[str, Any]:
     """Return a batch as plain values, with events in their stored form, which is faster to decode than to unpickle."""
-    packed = {
-        session: ([(fact.at, fact.kind, fact.payload, fact.words) for fact in events.events], events.blobs)
-        for session, events in part.events.items()
+    events = {
+        session: {
+            "rows": [(event.at, event.kind, event.payload, event.words) for event in session_batch.events],
+            "blobs": session_batch.blobs,
+        }
+        for session, session_batch in batch.events.items()
     }
-    return packed, part._replace(events={})
+    return {**batch._asdict(), "events": events}
 
 
-def _decode_part(packed: dict[str, Any], part: Any) -> ImportBatch:
-    facts = {
-        session: EventBatch(
-            tuple([BulkEvent(at, decode_event(kind, text), kind, text, words) for at, kind, text, words in rows]),
-            contents,
-        )
-        for session, (rows, contents) in packed.items()
+def _decode_batch(message: dict[str, Any]) -> ImportBatch:
+    events = {
+        session: EventBatch(tuple(_decode_row(*row) for row in encoded["rows"]), encoded["blobs"])
+        for session, encoded in message["events"].items()
     }
-    return ImportBatch(*part)._replace(events=facts)
+    return ImportBatch(**{**message, "events": events})
+
+
+def _decode_row(at: int, kind: str, payload: str, words: str | None) -> BulkEvent:
+    return BulkEvent(at=at, event=decode_event(kind, payload), kind=kind, payload=payload, words=words)

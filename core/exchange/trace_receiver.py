@@ -5,6 +5,7 @@ import json
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from typing import NamedTuple
 
 from core.domain.events import SessionCreated, SessionEvent
 from core.domain.ids import session_id
@@ -24,7 +25,14 @@ MAX_OPEN_TRACES = 200  # when one more trace begins, the run of the one that has
 MAX_CLOSED_TRACES = 2000  # ended traces that are remembered: their later spans still go to the same session
 PATHS = ("/v1/traces", "/v1/logs", "/v1/metrics")
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
-PendingEvent = tuple[int, SessionEvent, Mapping[str, bytes]]
+
+
+class PendingEvent(NamedTuple):
+    """An event that is not written yet, with its time and the blobs that it refers to."""
+
+    at: int
+    event: SessionEvent
+    blobs: Mapping[str, bytes]
 
 
 class TraceReceiver:
@@ -116,8 +124,8 @@ class TraceReceiver:
     def _id_of(self, key: str) -> str:
         return self._ids.setdefault(key, session_id())
 
-    def _add_event(self, key: str, at: int, event: SessionEvent, contents: Mapping[str, bytes]) -> None:
-        self._pending.setdefault(self._id_of(key), []).append((at, event, contents))
+    def _add_event(self, key: str, at: int, event: SessionEvent, blobs: Mapping[str, bytes]) -> None:
+        self._pending.setdefault(self._id_of(key), []).append(PendingEvent(at, event, blobs))
 
     async def _write(self) -> None:
         """Write the pending events of each session in order.
@@ -125,10 +133,10 @@ class TraceReceiver:
         An error in one session does not keep the others from writing.
         """
         first_error: BaseException | None = None
-        for session, events in tuple(self._pending.items()):
-            blobs = {name: body for fact in events for name, body in fact[2].items()}
+        for session, pending in tuple(self._pending.items()):
+            blobs = {name: body for entry in pending for name, body in entry.blobs.items()}
             try:
-                await self._journal.append_timed(session, [(at, event) for at, event, _ in events], blobs=blobs)
+                await self._journal.append_timed(session, [(entry.at, entry.event) for entry in pending], blobs=blobs)
                 del self._pending[session]
             except (Problem, *MALFORMED_ERRORS) as error:
                 first_error = error if isinstance(error, Problem) else first_error or error
@@ -138,14 +146,13 @@ class TraceReceiver:
 
     def _drop_unwritable(self, session: str, error: BaseException) -> None:
         """Drop the pending events of a session that can never be written, as they are malformed or it was purged."""
-        purged = (
-            isinstance(error, Problem) and session in error.details.message
-        )  # of all errors of the journal, only that of a purged session contains the session's ID
-        if isinstance(error, Problem) and not purged:
+        # Of all errors of the journal, only that of a purged session contains the session's ID.
+        is_purged = isinstance(error, Problem) and session in error.details.message
+        if isinstance(error, Problem) and not is_purged:
             return
-        events = self._pending.pop(session)
-        if purged or isinstance(events[0][1], SessionCreated):
-            for trace in [trace for trace, id in self._ids.items() if id == session]:
+        first, *_ = self._pending.pop(session)
+        if is_purged or isinstance(first.event, SessionCreated):
+            for trace in [trace for trace, name in self._ids.items() if name == session]:
                 self._drop_trace(trace)
 
     def _report_once(self, problem: BaseException) -> None:

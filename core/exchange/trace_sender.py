@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -30,12 +31,15 @@ class TraceSender:
     """
 
     def __init__(
-        self, address: str, redactor: ExportRedactor, find_blob: Callable[[str], bytes | None],
+        self,
+        address: str,
+        redactor: ExportRedactor,
+        find_blob: Callable[[str], bytes | None],
         report: Callable[[BaseException], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_address(address)
-        path = address.rstrip("/")
-        self._url = path if path.endswith("/v1/traces") else f"{path}/v1/traces"
+        url = address.rstrip("/")
+        self._url = url if url.endswith("/v1/traces") else f"{url}/v1/traces"
         self._redactor = redactor
         self._find_blob = find_blob
         self._report = report
@@ -53,10 +57,8 @@ class TraceSender:
         trace = self._traces.setdefault(row.id, self._traces.get(row.parent, row.parent or row.id))
         if row.id not in self._builders:
             self._builders[row.id] = OtlpSpanBuilder(trace, self._redactor.redact_row(row))
-        entry = update.entry
-        event = self._redactor.redact_event(load_texts(entry.event, self._find_blob), lambda name: name)
-        entry = type(entry)(entry.session, entry.seq, entry.run, entry.at, event)
-        spans = list(self._builders[row.id].add(entry))
+        event = self._redactor.redact_event(load_texts(update.entry.event, self._find_blob), lambda name: name)
+        spans = list(self._builders[row.id].add(replace(update.entry, event=event)))
         if spans:
             self._queued_spans.extend(spans)
             self._has_spans.set()

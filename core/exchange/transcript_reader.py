@@ -12,6 +12,7 @@ from core.domain.clock import SECOND
 from core.domain.events import SessionEvent
 from core.domain.import_events import TranscriptImported
 from core.domain.problems import Problem
+from core.exchange.importers.message_parts import dict_or_empty
 from core.exchange.importers.record import Importer, TranscriptRecord, open_transcript
 from core.exchange.importers.registry import IMPORTERS
 from core.exchange.importers.session_builder import SessionBuilder
@@ -54,20 +55,27 @@ class _PendingBatch:
 
 @dataclass(slots=True)
 class _ReadPosition:
-    """How far the records of one session key were read. The first `skip` records were imported before.
+    """How far the records of one session key were read.
 
-    `cut` tells whether the last import was interrupted before it stored its counts of unrecognized records. `before`
-    has the counts that earlier imports stored.
+    Attributes:
+        imported_records: The number of records that were imported before, which are skipped.
+        imported_digest: The digest of these records; empty if unknown.
+        was_interrupted: Whether the last import ended before it stored its counts of unrecognized records.
+        records: The number of records read now, the skipped ones included.
+        stored_records: The value of `records` in the last position that was stored.
+        digest: The digest of the records read now.
+        builders: The builders of the session and of the sessions that its records refer to, by session key.
+        counted_unrecognized: The counts of unrecognized records that earlier imports stored, by type.
     """
 
-    skip: int = 0
-    digest: str = ""
-    cut: bool = False
+    imported_records: int = 0
+    imported_digest: str = ""
+    was_interrupted: bool = False
     records: int = 0
-    noted: int = 0
-    running: hashlib.blake2b = field(default_factory=lambda: hashlib.blake2b(digest_size=12))
+    stored_records: int = 0
+    digest: hashlib.blake2b = field(default_factory=lambda: hashlib.blake2b(digest_size=12))
     builders: dict[str, SessionBuilder] = field(default_factory=dict)
-    before: dict[str, int] = field(default_factory=dict)
+    counted_unrecognized: dict[str, int] = field(default_factory=dict)
 
 
 def detect_importer(path: Path) -> Importer:
@@ -106,7 +114,7 @@ def _head(path: Path) -> bytes:
 class TranscriptReader:
     """Reads one file once, or follows it while it grows.
 
-    `id_of` returns the Journeyman ID for a session key. `read_before` returns how far the last import read the session.
+    `id_of` returns the Journeyman ID for a session key. `last_import` returns how far the last import read the session.
     If `records` is given, the file is followed: `records` yields the new records on each call, and `read_new` the
     events made from them.
     """
@@ -116,7 +124,7 @@ class TranscriptReader:
         path: Path,
         importer: Importer,
         id_of: Callable[[str], str],
-        read_before: Callable[[str], TranscriptImported | None],
+        last_import: Callable[[str], TranscriptImported | None],
         records: Callable[[], Iterator[TranscriptRecord]] | None = None,
     ) -> None:
         self._path = path / "base_state.json" if path.is_dir() else path
@@ -124,7 +132,7 @@ class TranscriptReader:
         self._records = records or partial(importer.read_records, self._path)
         self._followed = records is not None
         self._id_of = id_of
-        self._read_before = read_before
+        self._last_import = last_import
         self._builders: dict[str, SessionBuilder] = {}
         self._positions: dict[str, _ReadPosition] = {}
         self._bytes_read = 0
@@ -158,25 +166,31 @@ class TranscriptReader:
 
         The caller must then call `finish`, which stores the position, even if it stopped early.
         """
-        self._size = _size(self._path)
+        self._size = _file_bytes(self._path)
         for record in self._translate_errors(self._records()):
             self._convert(record)
             self._bytes_read = min(record.bytes_read or self._bytes_read, self._size)
             pending = self._pending
             pending.bytes += len(record.raw)
-            full = max(pending.count / BATCH_EVENTS, pending.bytes / BATCH_BYTES)
-            if full >= 1 and (self._store_position() or full >= FORCED_SPLIT):
+            fill_level = max(pending.count / BATCH_EVENTS, pending.bytes / BATCH_BYTES)
+            if fill_level >= 1 and (self._store_position() or fill_level >= FORCED_SPLIT):
                 yield self._take_batch()
         if self._followed:
             if self._store_position():
                 yield self._take_batch()
             return
-        if len(self._positions) == 1 and (position := next(iter(self._positions.values()))).records < position.skip:
-            raise self._changed("It contains fewer records than were imported before.")
+        self._check_all_imported_read()
         if not self._positions:
             cause = f"It contains no records of {self._importer.agent}."
             raise Problem(f"{self._path.name} cannot be imported.", cause, "")
         yield self._take_batch()
+
+    def _check_all_imported_read(self) -> None:
+        """Raise Problem if a file of one session has fewer records than were imported before."""
+        if len(self._positions) == 1:
+            (position,) = self._positions.values()
+            if position.records < position.imported_records:
+                raise self._changed("It contains fewer records than were imported before.")
 
     def flush(self) -> ImportBatch:
         """Complete the replies that were waiting for more records, and return a batch with their events.
@@ -211,7 +225,7 @@ class TranscriptReader:
             for builder in position.builders.values():
                 builder.finish()
         for key, position in self._positions.items():
-            if position.records > position.skip:
+            if position.records > position.imported_records:
                 self._add_import_event(key, position)
         all_ids = [self._id_of(key) for key, builder in self._builders.items() if builder.has_events()]
         return self._take_batch()._replace(added=0, sessions=tuple(self.sessions or all_ids), last=True)
@@ -226,36 +240,39 @@ class TranscriptReader:
         ):
             return False
         for key, position in self._positions.items():
-            if position.records > max(position.skip, position.noted):
-                self._add_import_event(key, position, more=True)
+            if position.records > max(position.imported_records, position.stored_records):
+                self._add_import_event(key, position, is_partial=True)
         return True
 
-    def _add_import_event(self, key: str, position: _ReadPosition, *, more: bool = False) -> None:
+    def _add_import_event(self, key: str, position: _ReadPosition, *, is_partial: bool = False) -> None:
         builder = self._builders[key]
         if not builder.has_events():
             return
-        unrecognized = {form: count - position.before.get(form, 0) for form, count in builder.unrecognized.items()}
-        unrecognized = {form: count for form, count in unrecognized.items() if count > 0 and not more}
-        digest = position.running.hexdigest()
-        event = TranscriptImported(str(self._path), position.records, unrecognized, digest, more)
-        position.noted = position.records
+        event = TranscriptImported(
+            str(self._path),
+            position.records,
+            {} if is_partial else _new_unrecognized(builder, position),
+            position.digest.hexdigest(),
+            is_partial,
+        )
+        position.stored_records = position.records
         self._add_event(key, builder.latest, event, MappingProxyType({}))
 
     def _convert(self, record: TranscriptRecord) -> None:
         if record.key != self._key:
             self._switch_to(record.key)
         builder, position = self._current
-        self._skipping = position.records < position.skip
+        self._skipping = position.records < position.imported_records
         position.records += 1
         builder.record_count += 1
-        position.running.update(record.identity or record.raw)
+        position.digest.update(record.identity or record.raw)
         try:
             is_recognized = self._importer.convert(record, builder, self._referenced)
         except MALFORMED_ERRORS:  # a record of another program may have any shape
             is_recognized = False
         if not is_recognized:
             builder.keep_unrecognized(_record_type(record), record.raw.decode())
-        if position.records == position.skip:
+        if position.records == position.imported_records:
             self._reach_new_records(position, builder)
         self._skipping = False
 
@@ -276,11 +293,12 @@ class TranscriptReader:
         The last import closed its sessions after these records. Closing them here as well, without writing the events
         again, leads to the same state.
         """
-        if position.digest and position.running.hexdigest() != position.digest:
+        if position.imported_digest and position.digest.hexdigest() != position.imported_digest:
             raise self._changed("Records that were imported before were changed.")
-        for each in position.builders.values():
-            each.finish()
-        position.before = {} if position.cut else dict(builder.unrecognized)  # an interrupted import stored no counts
+        for session_builder in position.builders.values():
+            session_builder.finish()
+        if not position.was_interrupted:  # an interrupted import stored no counts
+            position.counted_unrecognized = dict(builder.unrecognized)
 
     def _changed(self, cause: str) -> Problem:
         fix = "Delete the imported session, then import the file again."
@@ -294,8 +312,11 @@ class TranscriptReader:
 
     def _position(self, key: str) -> _ReadPosition:
         if key not in self._positions:
-            read = self._read_before(key)
-            self._positions[key] = _ReadPosition(read.records, read.digest, read.partial) if read else _ReadPosition()
+            position = self._positions[key] = _ReadPosition()
+            if last_import := self._last_import(key):
+                position.imported_records = last_import.records
+                position.imported_digest = last_import.digest
+                position.was_interrupted = last_import.partial
         return self._positions[key]
 
     def _add_event(self, key: str, at: int, event: SessionEvent, contents: Mapping[str, bytes]) -> None:
@@ -317,6 +338,15 @@ class TranscriptReader:
         return ImportBatch(self._bytes_read, self._size, batch.count, packed, tuple(self.sessions))
 
 
+def _new_unrecognized(builder: SessionBuilder, position: _ReadPosition) -> dict[str, int]:
+    """Return the counts of unrecognized records, by type, that earlier imports did not store."""
+    counts = {
+        record_type: count - position.counted_unrecognized.get(record_type, 0)
+        for record_type, count in builder.unrecognized.items()
+    }
+    return {record_type: count for record_type, count in counts.items() if count > 0}
+
+
 def _record_type(record: TranscriptRecord) -> str:
     """Return a name for the type of an unrecognized record. The counts in the import event are grouped by it."""
     value = record.value
@@ -324,16 +354,15 @@ def _record_type(record: TranscriptRecord) -> str:
         if isinstance(value, OtlpSpan):
             return "span"
         return "not JSON" if value is None else "not an object"
-    payload = value.get("payload")
-    inner = payload.get("type") or payload.get("role") if isinstance(payload, dict) else None
+    payload = dict_or_empty(value.get("payload"))
     names = (
         value.get("type") or value.get("kind") or value.get("role") or value.get("source"),
-        inner or value.get("subtype"),
+        payload.get("type") or payload.get("role") or value.get("subtype"),
     )
     label = "/".join(name for name in names if isinstance(name, str) and name)[:60]
     return label.encode("utf-8", "replace").decode() or "record"
 
 
-def _size(path: Path) -> int:
+def _file_bytes(path: Path) -> int:
     subagent_files = (path.with_suffix("") / "subagents").glob("*.jsonl")
     return path.stat().st_size + sum(file.stat().st_size for file in subagent_files)

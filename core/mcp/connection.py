@@ -70,7 +70,7 @@ class McpConnection:
         self._done = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._call_lock = asyncio.Lock()
-        self._asking: CallElicitation | None = None
+        self._legacy_elicitation: CallElicitation | None = None
 
     @property
     def is_open(self) -> bool:
@@ -102,29 +102,29 @@ class McpConnection:
     ) -> McpToolResult:
         """Call a tool and return its result. Canceling this coroutine cancels the call on the server too."""
         # In versions (dates) before 2026 an elicitation request does not name its call, so only one call may run.
-        legacy = self.protocol_version < "2026"
-        if legacy and self._call_lock.locked():
+        is_legacy = self.protocol_version < "2026"
+        if is_legacy and self._call_lock.locked():
             await progress(0, None, f"waiting for another call to {self.server.name}")
-        async with self._call_lock if legacy else nullcontext(), self._translate_errors():
+        async with self._call_lock if is_legacy else nullcontext(), self._translate_errors():
             async with asyncio.timeout(CALL_TIMEOUT_S) as clock:
-                asking = CallElicitation(self.server.name, ask, clock, CALL_TIMEOUT_S)
-                token = CURRENT_CALL.set(asking)
-                self._asking = asking if legacy else None
+                elicitation = CallElicitation(self.server.name, ask, clock, CALL_TIMEOUT_S)
+                token = CURRENT_CALL.set(elicitation)
+                self._legacy_elicitation = elicitation if is_legacy else None
                 try:
-                    return await self._call_tool(tool, arguments, progress, asking)
+                    return await self._call_tool(tool, arguments, progress, elicitation)
                 finally:
                     CURRENT_CALL.reset(token)
-                    asking.cancel_questions()
+                    elicitation.cancel_questions()
 
     async def _call_tool(
-        self, tool: str, arguments: dict[str, Any], progress_callback: ProgressCallback, asking: CallElicitation
+        self, tool: str, arguments: dict[str, Any], progress_callback: ProgressCallback, elicitation: CallElicitation
     ) -> McpToolResult:
         """Call the tool. If the server requires the user to open a web page first, ask for that and call it again."""
         from mcp import MCPError, UrlElicitationRequiredError
         from mcp_types import CONNECTION_CLOSED, URL_ELICITATION_REQUIRED
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-            asking.restart_timeout()
+            elicitation.restart_timeout()
             await progress_callback(progress, total, message)
 
         for is_repeat in (False, True):
@@ -138,7 +138,7 @@ class McpConnection:
                     raise
                 if error.code == URL_ELICITATION_REQUIRED and not is_repeat:
                     pages = UrlElicitationRequiredError.from_error(error.error).elicitations
-                    if await asking.open_required_pages([(page.message, page.url) for page in pages]):
+                    if await elicitation.open_required_pages(pages):
                         continue
                 return McpToolResult(
                     f"{self.server.name} rejected the call: {self._redact(error.message)}", failed=True
@@ -208,8 +208,8 @@ class McpConnection:
     ) -> "ElicitResult | ErrorData":
         from mcp_types import ElicitResult
 
-        asking = CURRENT_CALL.get() or self._asking
-        return await asking.elicit(params) if asking else ElicitResult(action="cancel")
+        elicitation = CURRENT_CALL.get() or self._legacy_elicitation
+        return await elicitation.elicit(params) if elicitation else ElicitResult(action="cancel")
 
     async def _run(self, ready: asyncio.Event) -> None:
         """Open and close the connection in one task, as the MCP client's task groups require."""

@@ -12,7 +12,7 @@ from core.domain.question import Answer, Question
 from core.mcp.elicitation_form import ElicitationForm, page_question, parse_form, url_rejection
 
 if TYPE_CHECKING:
-    from mcp_types import ElicitRequestParams, ElicitResult, ErrorData
+    from mcp_types import ElicitRequestParams, ElicitRequestURLParams, ElicitResult, ErrorData
 
 ElicitCallback = Callable[[Question], Awaitable[Answer]]
 MAX_FORM_ATTEMPTS = 5  # how often the user is asked to fill in a form correctly before it is canceled
@@ -29,18 +29,18 @@ class CallElicitation:
         self._clock = clock
         self._timeout_s = timeout_s
         self._times_asked: Counter[str] = Counter()
-        self._open: set[asyncio.Timeout] = set()
+        self._open_questions: set[asyncio.Timeout] = set()
         self._ended = False
 
     def restart_timeout(self) -> None:
         """Restart the call's timeout after a sign of progress, unless a question is open."""
-        if not self._open and not self._ended:
+        if not self._open_questions and not self._ended:
             self._clock.reschedule(asyncio.get_running_loop().time() + self._timeout_s)
 
     def cancel_questions(self) -> None:
         """Cancel all open questions, because the call has ended."""
         self._ended = True
-        for timeout in self._open:
+        for timeout in self._open_questions:
             timeout.reschedule(0)
 
     async def elicit(self, params: "ElicitRequestParams") -> "ElicitResult | ErrorData":
@@ -54,16 +54,15 @@ class CallElicitation:
         form = parse_form(self._server, params.message, params.requested_schema)
         if isinstance(form, str):
             return ErrorData(code=INVALID_PARAMS, message=form)
-        action, content = await self._fill_in(form)
-        return ElicitResult.model_validate({"action": action, "content": content})
+        return ElicitResult.model_validate(await self._fill_in(form))
 
-    async def open_required_pages(self, pages: Sequence[tuple[str, str]]) -> bool:
-        """Ask the user to open the web pages a call requires, given as pairs of message and URL.
+    async def open_required_pages(self, pages: "Sequence[ElicitRequestURLParams]") -> bool:
+        """Ask the user to open the web pages that a call requires.
 
         Return whether the user opened them all and confirmed, so that the call can be repeated.
         """
-        for message, url in pages:
-            if url_rejection(url) or await self._ask_to_open(message, url) != "accept":
+        for page in pages:
+            if url_rejection(page.url) or await self._ask_to_open(page.message, page.url) != "accept":
                 return False
         question = page_question(self._server, "Have you finished on the page?", "", (DONE, NOT_DONE))
         answer = await self._ask_user(question)
@@ -71,21 +70,23 @@ class CallElicitation:
 
     async def _ask_to_open(self, message: str, url: str) -> str:
         answer = await self._ask_user(page_question(self._server, message, url))
-        return "cancel" if answer is None else "accept" if answer.option else "decline"
+        if answer is None:
+            return "cancel"
+        return "accept" if answer.option else "decline"
 
-    async def _fill_in(self, form: ElicitationForm) -> tuple[str, dict[str, Any] | None]:
-        """Ask the user until the form is filled in correctly. Return the MCP action, and the content or None."""
+    async def _fill_in(self, form: ElicitationForm) -> dict[str, Any]:
+        """Ask the user until the form is filled in correctly. Return the fields of the ElicitResult."""
         error = ""
         for _ in range(MAX_FORM_ATTEMPTS):
             answer = await self._ask_user(form.question(error))
             if answer is None:
-                return "cancel", None
+                return {"action": "cancel"}
             if answer.declined:
-                return "decline", None
+                return {"action": "decline"}
             content, error = form.parse_answer(answer)
             if not error:
-                return "accept", content
-        return "cancel", None
+                return {"action": "accept", "content": content}
+        return {"action": "cancel"}
 
     async def _ask_user(self, question: Question) -> Answer | None:
         """Return the user's answer, or None if there is none or the call has ended."""
@@ -97,12 +98,12 @@ class CallElicitation:
         limit = asyncio.timeout(None)
         try:
             async with limit:
-                self._open.add(limit)
+                self._open_questions.add(limit)
                 answer = await self._ask(replace(question, id=f"{key}{self._times_asked[key]}"))
         except TimeoutError:
             return None
         finally:
-            self._open.discard(limit)
+            self._open_questions.discard(limit)
             self.restart_timeout()
         return None if answer.expired else answer
 

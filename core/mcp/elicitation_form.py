@@ -37,8 +37,13 @@ class ElicitationField:
         """Return the field as a sub-question of the question for the user."""
         options = tuple(QuestionOption(label) for label in self.values)
         hints = f" ({self.hints})" if self.hints else ""
-        multi_select = self.kind == "array"
-        return SubQuestion(f"{self.title}{hints}", options, not options, multi_select, optional=not self.required)
+        return SubQuestion(
+            text=f"{self.title}{hints}",
+            options=options,
+            free_text=not options,
+            multi_select=self.kind == "array",
+            optional=not self.required,
+        )
 
     def parse_answer(self, answer: SubAnswer) -> Value | None:
         """Return the value to send, or None if the field is empty. Raises `ValueError` with the reason if invalid."""
@@ -94,12 +99,12 @@ class ElicitationForm:
 
 def parse_form(server: str, message: str, schema: Mapping[str, Any]) -> ElicitationForm | str:
     """Parse the form that a server requests. If it cannot be shown, return the reason, to send to the server."""
-    properties, needed = schema.get("properties"), schema.get("required") or ()
-    if not isinstance(properties, dict) or len(properties) > MAX_FIELDS or not isinstance(needed, list | tuple):
+    properties, required = schema.get("properties"), schema.get("required") or ()
+    if not isinstance(properties, dict) or len(properties) > MAX_FIELDS or not isinstance(required, list | tuple):
         return f"a form must be an object with at most {MAX_FIELDS} properties"
     fields: list[ElicitationField] = []
-    for name, about in properties.items():
-        field = _field(name, about, name in needed) if isinstance(about, dict) else None
+    for name, field_schema in properties.items():
+        field = _field(name, field_schema, name in required) if isinstance(field_schema, dict) else None
         if field is None:
             return f"the type of the property {str(name)[:60]} is not supported"
         fields.append(field)
@@ -132,44 +137,48 @@ def url_rejection(url: str) -> str:
     """Return why a URL must not be opened; empty if it is acceptable."""
     try:
         parts = urlsplit(url)
-        is_valid = (
-            parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and bool(ascii_url(url))
-        )
+        has_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_valid = has_address and bool(ascii_url(url))
     except ValueError:
         is_valid = False
-    if not is_valid or len(url) > MAX_MESSAGE or visible(url) != url or re.search(r"[\s\\]", url):
+    has_hidden_characters = visible(url) != url or re.search(r"[\s\\]", url)
+    if not is_valid or len(url) > MAX_MESSAGE or has_hidden_characters:
         return "it is not an http or https URL"
     return "it has a user name before its host" if "@" in parts.netloc else ""
 
 
-def _field(name: str, schema: dict[str, Any], needed: bool) -> ElicitationField | None:
-    kind, values, hints = schema.get("type", "string"), {}, []
+def _field(name: str, schema: dict[str, Any], required: bool) -> ElicitationField | None:
+    kind = schema.get("type", "string")
+    values: dict[str, Any] = {}
+    hints: list[str] = []
     source = schema.get("items", {}) if kind == "array" else schema
     if kind == "boolean":
         values = {YES: True, NO: False}
     elif isinstance(source, dict):
         values = _values(source)
-    if kind not in ("string", "integer", "number", "boolean", "array") or (kind == "array" and not values):
+    if kind not in ("string", "integer", "number", "boolean", "array"):
         return None
-    if len(values) > MAX_OPTIONS:
+    if (kind == "array" and not values) or len(values) > MAX_OPTIONS:
         return None
     title = _single_line(str(schema.get("title") or name), MAX_TITLE)
-    if description := _single_line(str(schema.get("description") or ""), MAX_TITLE):
-        title = f"{title}: {description}" if description.casefold() != title.casefold() else title
-    hints += [_type_text(kind, schema)] if not values else []
+    description = _single_line(str(schema.get("description") or ""), MAX_TITLE)
+    if description and description.casefold() != title.casefold():
+        title = f"{title}: {description}"
+    if not values:
+        hints.append(_type_text(kind, schema))
     if (default := schema.get("default")) not in (None, "", []):
         defaults = default if isinstance(default, list) else [default]
         default_label = ", ".join(label for label, value in values.items() if value in defaults)
         hints.append(f"default: {default_label or _single_line(str(default), 80)}")
-        needed = False
-    elif not needed:
+        required = False
+    elif not required:
         hints.append("optional")
     return ElicitationField(
         name=str(name),
         title=title,
         kind=kind,
         schema=schema,
-        required=needed,
+        required=required,
         values=values,
         hints=", ".join(filter(None, hints)),
     )
@@ -180,12 +189,12 @@ def _values(source: dict[str, Any]) -> dict[str, Any]:
 
     The label is the option's title. If that is empty or taken, the value is appended.
     """
-    titled = source.get("oneOf") or source.get("anyOf")
-    names = source.get("enumNames")
-    if isinstance(titled, list):
-        pairs = [(choice.get("title"), choice.get("const")) for choice in titled if isinstance(choice, dict)]
-    elif isinstance(enum := source.get("enum"), list):
-        titles = names if isinstance(names, list) and len(names) == len(enum) else enum
+    choices = source.get("oneOf") or source.get("anyOf")
+    enum, enum_names = source.get("enum"), source.get("enumNames")
+    if isinstance(choices, list):
+        pairs = [(choice.get("title"), choice.get("const")) for choice in choices if isinstance(choice, dict)]
+    elif isinstance(enum, list):
+        titles = enum_names if isinstance(enum_names, list) and len(enum_names) == len(enum) else enum
         pairs = list(zip(titles, enum, strict=True))
     else:
         return {}
@@ -193,9 +202,9 @@ def _values(source: dict[str, Any]) -> dict[str, Any]:
     for title, const in pairs:
         if isinstance(const, str | int | float):
             label = _single_line(str(title if title is not None else const), MAX_TITLE)
-            values[label if label and label not in values else f"{label} ({_single_line(str(const), MAX_TITLE)})"] = (
-                const
-            )
+            if not label or label in values:
+                label = f"{label} ({_single_line(str(const), MAX_TITLE)})"
+            values[label] = const
     return values
 
 
@@ -205,8 +214,12 @@ def _type_text(kind: str, schema: dict[str, Any]) -> str:
         word = "a whole number" if kind == "integer" else "a number"
         bounds = [f"from {low:g}" if _is_number(low) else "", f"to {high:g}" if _is_number(high) else ""]
         return " ".join([word, *filter(None, bounds)])
-    formats = {"email": "an email address", "uri": "a URL", "date": "a date such as 2030-01-31",
-               "date-time": "a time such as 2030-01-31T18:30:00"}  # fmt: skip
+    formats = {
+        "email": "an email address",
+        "uri": "a URL",
+        "date": "a date such as 2030-01-31",
+        "date-time": "a time such as 2030-01-31T18:30:00",
+    }
     return formats.get(str(schema.get("format")), "")
 
 

@@ -4,10 +4,17 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.domain.events import Usage
 from core.models.api_client import ReplyParser, decode_json
 from core.models.errors import ErrorContext, error_from_event, make_error
-from core.models.json_values import as_count, as_objects, as_text, get_path, parse_usage
+from core.models.json_values import (
+    IMPLAUSIBLE_COUNT,
+    CheckedUsage,
+    as_count,
+    as_objects,
+    as_text,
+    get_path,
+    parse_usage,
+)
 from core.models.model import ReplyDelta, RequestedCall
 from core.models.provider_state import pack_state
 from core.models.stop_reasons import normalize_stop_reason
@@ -35,8 +42,8 @@ class AnthropicReplyParser(ReplyParser):
         super().__init__(context, names, origin)
         self._blocks: dict[str, ReplyBlock] = {}
         self._usage: dict[str, Any] = {}
-        self._stop = ""
-        self._details: Any = None
+        self._stop_reason = ""
+        self._stop_details: Any = None
 
     def feed(self, event: StreamEvent) -> bool:
         if not event.data or event.data.startswith("[DONE]"):
@@ -68,25 +75,26 @@ class AnthropicReplyParser(ReplyParser):
         return True
 
     def finish(self) -> ReplyDelta:
-        usage, note = self._usage_and_note()
+        usage, note = self._checked_usage()
         blocks = list(self._blocks.values())
         calls = tuple(
             RequestedCall(self._names.from_provider(as_text(block.fields.get("name"))), self._arguments(block))
             for block in blocks
             if block.kind == "tool_use"
         )
-        stop = normalize_stop_reason(self._stop)
+        stop_reason = normalize_stop_reason(self._stop_reason)
         if not calls and not any(block.pieces for block in blocks):
-            if stop == "refused":
-                raise make_error("filtered", self._error_context, as_text(get_path(self._details, "explanation")))
-            if self._stop == "model_context_window_exceeded" or (stop == "length" and not (usage and usage.output)):
+            if stop_reason == "refused":
+                raise make_error("filtered", self._error_context, as_text(get_path(self._stop_details, "explanation")))
+            is_cut_without_output = stop_reason == "length" and not (usage and usage.output)
+            if self._stop_reason == "model_context_window_exceeded" or is_cut_without_output:
                 raise make_error(
                     "too_long",
                     self._error_context,
                     "The reply ended with no output, which means the context window is full.",
                 )
         return ReplyDelta(
-            calls=calls, usage=usage, stop_reason=stop, provider_state=self._provider_state(blocks), note=note
+            calls=calls, usage=usage, stop_reason=stop_reason, provider_state=self._provider_state(blocks), note=note
         )
 
     def _start(self, index: str, plain: Any) -> None:
@@ -118,8 +126,8 @@ class AnthropicReplyParser(ReplyParser):
 
     def _set_stop_reason(self, delta: Any) -> None:
         if isinstance(delta, dict) and (reason := as_text(delta.get("stop_reason"))):
-            self._stop = reason
-            self._details = delta.get("stop_details")
+            self._stop_reason = reason
+            self._stop_details = delta.get("stop_details")
             self.complete = True
 
     def _merge_usage(self, usage: Any) -> None:
@@ -140,16 +148,21 @@ class AnthropicReplyParser(ReplyParser):
             return "".join(block.pieces)
         return json.dumps(block.fields.get("input") or {}, ensure_ascii=False)
 
-    def _usage_and_note(self) -> tuple[Usage | None, str]:
-        """Return the usage and a note for the user. Cached tokens, which the API counts apart, are added to `input`."""
+    def _checked_usage(self) -> CheckedUsage:
+        """Return the usage. Cached tokens, which the API counts apart, are added to those of the prompt."""
         if not self._usage:
-            return None, ""
-        names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-        counts = [self._usage.get(name) for name in names]
-        good = all(value == 0 or value is None or as_count(value) for value in counts)
-        prompt_tokens = sum(as_count(value) or 0 for value in counts) if good else -1
-        thought = get_path(self._usage, "output_tokens_details", "thinking_tokens")
-        return parse_usage(prompt_tokens, self._usage.get("output_tokens"), counts[1], counts[2], thought)
+            return CheckedUsage()
+        cache_read = self._usage.get("cache_read_input_tokens")
+        cache_write = self._usage.get("cache_creation_input_tokens")
+        counts = (self._usage.get("input_tokens"), cache_read, cache_write)
+        are_plausible = all(count is None or count == 0 or as_count(count) for count in counts)
+        return parse_usage(
+            prompt=sum(as_count(count) or 0 for count in counts) if are_plausible else IMPLAUSIBLE_COUNT,
+            completion=self._usage.get("output_tokens"),
+            cache_read=cache_read,
+            cache_write=cache_write,
+            reasoning=get_path(self._usage, "output_tokens_details", "thinking_tokens"),
+        )
 
     def _provider_state(self, blocks: list[ReplyBlock]) -> str:
         """Return the blocks to send back with the next request; "" unless some reasoning is signed or encrypted.

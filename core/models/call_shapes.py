@@ -9,25 +9,46 @@ A call is found only if a delimiter closes its arguments, so a truncated reply n
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.models.lenient_json import LenientReader, parse_object, read_json
 
 MAX_ATTEMPTS = 300  # limit of positions in one reply that are examined, to bound the time for hostile text
 NAME_KEYS = ("name", "tool", "tool_name", "toolName", "function", "function_name", "action", "recipient_name")
 ARGUMENT_KEYS = (
-    "arguments", "parameters", "input", "args", "params", "action_input", "tool_input", "tool_parameters", "kwargs",
-)  # fmt: skip
+    "arguments",
+    "parameters",
+    "input",
+    "args",
+    "params",
+    "action_input",
+    "tool_input",
+    "tool_parameters",
+    "kwargs",
+)
 WRAPPER_KEYS = ("tool_calls", "tool_call", "function_call", "function", "tool_uses", "calls", "actions", "tools")
 EXTRA_KEYS = frozenset({"id", "type", "call_id", "tool_call_id", "index", "thought", "reasoning"})
 PREFIX = r"(?:(?:functions|default_api|tools|call)[.:])?"
 NAME = r"[\w.:-]{1,128}"
 FENCE_LANGUAGES = frozenset(
     {
-        "", "json", "json5", "jsonc", "xml", "text", "tool", "tools", "tool_code", "tool_call", "tool_calls",
-        "tool-call", "tool_use", "function", "function_call",
+        "",
+        "json",
+        "json5",
+        "jsonc",
+        "xml",
+        "text",
+        "tool",
+        "tools",
+        "tool_code",
+        "tool_call",
+        "tool_calls",
+        "tool-call",
+        "tool_use",
+        "function",
+        "function_call",
     }
-)  # fmt: skip
+)
 # Code blocks in these languages count only if they consist of calls of offered tools.
 CODE_LANGUAGES = frozenset({"python", "py"})
 
@@ -51,6 +72,20 @@ class FoundBlock:
     shape: str
 
 
+class _ReadCalls(NamedTuple):
+    """Calls that were read from the text, and the position after them."""
+
+    calls: tuple[FoundCall, ...]
+    end: int
+
+
+class _ReadObject(NamedTuple):
+    """A JSON object that was read from the text, and the position after it."""
+
+    value: dict[str, Any]
+    end: int
+
+
 # Markers that precede one or more calls (as JSON, Python-like, or a name with JSON), each with a name for the user.
 MARKERS = (
     (r"<tool_calls?>|<tool>|<TOOLCALL>|<function_calls?>|<\|tool_call\|?>|<tool_call_begin>", "tool call tags"),
@@ -69,8 +104,10 @@ TAGGED = re.compile(
     rf"""<(?:[\w:]*:)?(?P<tag>function|invoke|tool_call)(?:=|\s+name\s*=\s*)["']?(?P<name>{NAME})["']?\s*>"""
 )
 DSML = re.compile(rf"""<[|｜]DSML[|｜]invoke\s+name="(?P<name>{NAME})"\s*>""")
-DEEPSEEK = re.compile(rf"<[|｜]tool[▁_]call[▁_]begin[|｜]>(?:function<[|｜]tool[▁_]sep[|｜]>)?{PREFIX}(?P<name>{NAME})"
-                      r"(?:<[|｜]tool[▁_]sep[|｜]>)?\s*(?:```(?:json)?\s*)?(?={)")  # fmt: skip
+DEEPSEEK = re.compile(
+    rf"<[|｜]tool[▁_]call[▁_]begin[|｜]>(?:function<[|｜]tool[▁_]sep[|｜]>)?{PREFIX}(?P<name>{NAME})"
+    r"(?:<[|｜]tool[▁_]sep[|｜]>)?\s*(?:```(?:json)?\s*)?(?={)"
+)
 KIMI = re.compile(
     rf"<\|tool_call_begin\|>\s*{PREFIX}(?P<name>[\w.-]{{1,128}})(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*"
 )
@@ -98,6 +135,15 @@ THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 SEPARATORS = re.compile(r"[\s;,]*")
 CALL_START = re.compile(rf"{PREFIX}(?P<name>[A-Za-z_]\w*)(?:\.call)?\(\s*")
 KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*")
+CLOSING_TAG = re.compile(r"\s*</(?:[|｜]DSML[|｜])?[\w:]*(?:function|invoke|tool_call)>")
+FENCE_LINE = re.compile(r"\s*```\w*[ \t]*\n")
+# Notations in which a name in the format of a model is followed by a JSON object, each with a name for the user.
+NAMED_NOTATIONS = (
+    (DEEPSEEK, "DeepSeek format"),
+    (KIMI, "Kimi format"),
+    (HARMONY, "Harmony format"),
+    (REACT, "Action and Action Input"),
+)
 MAX_WRAPPERS = 4  # most lists and objects nested around a call
 
 
@@ -143,83 +189,88 @@ class CallFinder:
         closing_pattern = re.compile(rf"^[ \t]*{marks[0]}{{{len(marks)},}}[ \t]*(?:\n|$)", re.MULTILINE)
         closing_match = closing_pattern.search(self._text, match.end())
         content_end, block_end = closing_match.span() if closing_match else (len(self._text), len(self._text))
-        language, start = match["info"].lower(), match.end()
-        if len(marks) == 3 and (language in FENCE_LANGUAGES or language in CODE_LANGUAGES):
-            # A string in the arguments may contain a line that looks like the closing fence, so parse the calls first.
-            is_python = language in CODE_LANGUAGES or language == "tool_code"
-            if language in CODE_LANGUAGES:
-                payload = self._python_calls(start)
-            else:
-                payload = self._payloads(start, python=is_python)
-            shape = "code block" if is_python else "fenced JSON"
-            if not payload and (block := self._marked_block(self._skip_space(start))):
-                payload, shape = (block.calls, block.end), block.shape
-            if payload:
-                calls, calls_end = payload
-                if calls_end >= content_end:  # the end markers of the call include the closing fence
-                    return FoundBlock(calls, match.start(), max(calls_end, block_end), shape), max(calls_end, block_end)
-                closing_match = closing_pattern.search(self._text, calls_end)
-                if not self._text[calls_end : closing_match.start() if closing_match else len(self._text)].strip():
-                    block_end = closing_match.end() if closing_match else len(self._text)
-                    return FoundBlock(calls, match.start(), block_end, shape), block_end
-                if closers := CLOSERS.match(self._text, calls_end):
-                    return FoundBlock(calls, match.start(), closers.end(), shape), closers.end()
+        # A string in the arguments may contain a line that looks like the closing fence, so parse the calls first.
+        content = self._fence_content(match) if len(marks) == 3 else None
+        if content:
+            if content.end >= content_end:  # the end markers of the call include the closing fence
+                end = max(content.end, block_end)
+                return FoundBlock(content.calls, match.start(), end, content.shape), end
+            closing_match = closing_pattern.search(self._text, content.end)
+            rest = self._text[content.end : closing_match.start() if closing_match else len(self._text)]
+            if not rest.strip():
+                end = closing_match.end() if closing_match else len(self._text)
+                return FoundBlock(content.calls, match.start(), end, content.shape), end
+            if closers := CLOSERS.match(self._text, content.end):
+                return FoundBlock(content.calls, match.start(), closers.end(), content.shape), closers.end()
         return None, max(block_end, content_end)
+
+    def _fence_content(self, match: re.Match[str]) -> FoundBlock | None:
+        """Read the calls at the beginning of a fenced code block, in a notation that its language allows."""
+        language, start = match["info"].lower(), match.end()
+        if language in CODE_LANGUAGES:
+            read = self._python_calls(start)
+        elif language in FENCE_LANGUAGES:
+            read = self._consecutive_calls(start, python=language == "tool_code")
+        else:
+            return None
+        if read:
+            is_python = language in CODE_LANGUAGES or language == "tool_code"
+            return FoundBlock(read.calls, start, read.end, "code block" if is_python else "fenced JSON")
+        return self._marked_block(self._skip_space(start))
 
     def _marked_block(self, position: int) -> FoundBlock | None:
         """Read calls that begin with a marker at this position, such as `<tool_call>`; None without one."""
         text = self._text
         if match := TAGGED.match(text, position) or DSML.match(text, position):
             return self._tagged_block(match)
-        for pattern, shape in ((DEEPSEEK, "DeepSeek format"), (KIMI, "Kimi format"), (HARMONY, "Harmony format"),
-                               (REACT, "Action and Action Input")):  # fmt: skip
-            if (match := pattern.match(text, position)) and (value := self._json_object(match.end())):
-                return self._block((FoundCall(match["name"], value[0]),), position, value[1], shape)
+        for pattern, shape in NAMED_NOTATIONS:
+            if (match := pattern.match(text, position)) and (arguments := self._json_object(match.end())):
+                return self._block((FoundCall(match["name"], arguments.value),), position, arguments.end, shape)
         if match := MARKER.match(text, position):
-            marker_index = next(index for index in range(len(MARKERS)) if match[f"m{index}"] is not None)
-            start = match.end()
-            if fence := re.compile(r"\s*```\w*[ \t]*\n").match(text, start):
-                start = fence.end()
-            if payload := self._payloads(start, python=True, allow_names=True):
-                return self._block(payload[0], position, payload[1], MARKERS[marker_index][1])
+            _, shape = next(marker for index, marker in enumerate(MARKERS) if match[f"m{index}"] is not None)
+            fence = FENCE_LINE.match(text, match.end())
+            start = fence.end() if fence else match.end()
+            if read := self._consecutive_calls(start, python=True, allow_names=True):
+                return self._block(read.calls, position, read.end, shape)
         return None
 
     def _bare_block(self, match: re.Match[str]) -> FoundBlock | None:
         """Read calls without markers: JSON that fills whole lines, or Python-like calls at the end of the reply."""
-        start, text = match.end(), self._text
         if match["bare"] is None and match["python"] is None:
             return None
-        if payload := self._json_calls(start):
-            closers = CLOSERS.match(text, payload[1])
-            end = closers.end() if closers else payload[1]
-            if not text[end:].split("\n", 1)[0].strip():
-                return FoundBlock(payload[0], match.start(), end, "JSON")
-        if (payload := self._python_calls(start)) and not text[payload[1] :].strip():
-            return FoundBlock(payload[0], match.start(), payload[1], "Python-like call")
+        start, text = match.end(), self._text
+        if read := self._json_calls(start):
+            block = self._block(read.calls, match.start(), read.end, "JSON")
+            rest_of_line = text[block.end :].split("\n", 1)[0]
+            if not rest_of_line.strip():
+                return block
+        if (read := self._python_calls(start)) and not text[read.end :].strip():
+            return FoundBlock(read.calls, match.start(), read.end, "Python-like call")
         return None
 
     def _block(self, calls: tuple[FoundCall, ...], start: int, end: int, shape: str) -> FoundBlock:
+        """Return a block that includes the end markers that follow the calls."""
         closers = CLOSERS.match(self._text, end)
         return FoundBlock(calls, start, closers.end() if closers else end, shape)
 
-    def _payloads(
+    def _consecutive_calls(
         self, position: int, *, python: bool = False, allow_names: bool = False
-    ) -> tuple[tuple[FoundCall, ...], int] | None:
-        """Read consecutive calls in any of the allowed notations; return them and the position after them."""
+    ) -> _ReadCalls | None:
+        """Read consecutive calls in any of the allowed notations."""
         calls: tuple[FoundCall, ...] = ()
         while True:
-            separators = SEPARATORS.match(self._text, position)
-            start = separators.end() if separators else position
-            payload = self._json_calls(start, allow_names=allow_names)
-            if not payload and python:
-                payload = self._python_calls(start)
-            if not payload and allow_names:
-                payload = self._named_call(start)
-            if not payload:
-                return (calls, position) if calls else None
-            calls, position = calls + payload[0], payload[1]
+            start = self._skip_separators(position)
+            read = self._json_calls(start, allow_names=allow_names)
+            if not read and python:
+                read = self._python_calls(start)
+            if not read and allow_names:
+                read = self._named_call(start)
+            if not read:
+                return _ReadCalls(calls, position) if calls else None
+            calls += read.calls
+            position = read.end
 
-    def _json_calls(self, position: int, *, allow_names: bool = False) -> tuple[tuple[FoundCall, ...], int] | None:
+    def _json_calls(self, position: int, *, allow_names: bool = False) -> _ReadCalls | None:
         if self._text[position : position + 1] not in ("{", "["):
             return None
         try:
@@ -227,44 +278,54 @@ class CallFinder:
         except ValueError:
             return None
         calls = calls_in(value, self._names if allow_names else frozenset())
-        return (tuple(calls), end) if calls else None
+        return _ReadCalls(tuple(calls), end) if calls else None
 
     def _skip_space(self, position: int) -> int:
-        return position + len(self._text[position:]) - len(self._text[position:].lstrip())
+        return LenientReader(self._text).skip_space(position)
 
-    def _json_object(self, position: int) -> tuple[dict[str, Any], int] | None:
+    def _skip_separators(self, position: int) -> int:
+        separators = SEPARATORS.match(self._text, position)
+        return separators.end() if separators else position
+
+    def _json_object(self, position: int) -> _ReadObject | None:
         try:
             value, end = read_json(self._text, position)
         except ValueError:
             return None
-        return (value, end) if isinstance(value, dict) else None
+        return _ReadObject(value, end) if isinstance(value, dict) else None
 
-    def _named_call(self, position: int) -> tuple[tuple[FoundCall, ...], int] | None:
+    def _named_call(self, position: int) -> _ReadCalls | None:
         """Read a tool name followed by JSON or by tags with keys and values, or a call in tags inside other tags."""
         if match := TAGGED.match(self._text, position) or DSML.match(self._text, position):
             block = self._tagged_block(match)
-            return (block.calls, block.end) if block else None
-        if (match := NAMED_JSON.match(self._text, position)) and (payload := self._json_object(match.end())):
-            return (FoundCall(match["name"], payload[0]),), payload[1]
+            return _ReadCalls(block.calls, block.end) if block else None
+        if (match := NAMED_JSON.match(self._text, position)) and (arguments := self._json_object(match.end())):
+            return _ReadCalls((FoundCall(match["name"], arguments.value),), arguments.end)
         if match := GLM.match(self._text, position):
-            arguments, end = {}, match.end()
-            while pair := GLM_PAIR.match(self._text, end):
-                arguments[pair["key"].strip()] = pair["value"]
-                end = pair.end()
-            if self._text.startswith("</tool_call>", end):
-                return (FoundCall(match["name"], arguments, plain=True),), end + len("</tool_call>")
+            return self._glm_call(match)
         return None
+
+    def _glm_call(self, match: re.Match[str]) -> _ReadCalls | None:
+        """Read a tool name followed by pairs of `<arg_key>` and `<arg_value>`, as GLM writes it."""
+        arguments: dict[str, Any] = {}
+        end = match.end()
+        while pair := GLM_PAIR.match(self._text, end):
+            arguments[pair["key"].strip()] = pair["value"]
+            end = pair.end()
+        if not self._text.startswith("</tool_call>", end):
+            return None
+        return _ReadCalls((FoundCall(match["name"], arguments, plain=True),), end + len("</tool_call>"))
 
     def _tagged_block(self, match: re.Match[str]) -> FoundBlock | None:
         """Read `<function=NAME>` or `<invoke name="NAME">` with its parameters in tags or as JSON."""
         start, end = match.start(), match.end()
-        closing_tag = re.compile(r"\s*</(?:[|｜]DSML[|｜])?[\w:]*(?:function|invoke|tool_call)>")
         json_start = self._skip_space(end)
         if self._text.startswith("{", json_start):
-            payload = self._json_object(json_start)
-            if payload is None:
+            json_arguments = self._json_object(json_start)
+            if json_arguments is None:
                 return None
-            return self._block((FoundCall(match["name"], payload[0]),), start, payload[1], "function tags")
+            call = FoundCall(match["name"], json_arguments.value)
+            return self._block((call,), start, json_arguments.end, "function tags")
         arguments: dict[str, Any] = {}
         while parameter := PARAMETER.match(self._text, end):
             value_end = self._text.find(f"</{parameter['tag']}>", parameter.end())
@@ -273,42 +334,47 @@ class CallFinder:
             value = self._text[parameter.end() : value_end]
             arguments[parameter["key"]] = value.removeprefix("\n").removesuffix("\n")
             end = value_end + len(f"</{parameter['tag']}>")
-        if closing_match := closing_tag.match(self._text, end):
-            return self._block(
-                (FoundCall(match["name"], arguments, plain=True),), start, closing_match.end(), "function tags"
-            )
-        return None
+        closing_match = CLOSING_TAG.match(self._text, end)
+        if closing_match is None:
+            return None
+        call = FoundCall(match["name"], arguments, plain=True)
+        return self._block((call,), start, closing_match.end(), "function tags")
 
-    def _python_calls(self, position: int) -> tuple[tuple[FoundCall, ...], int] | None:
+    def _python_calls(self, position: int) -> _ReadCalls | None:
         """Read one or more calls `name(key=value, …)`, or a list of them. Values are literals."""
         is_list = self._text.startswith("[", position)
-        position, calls = position + is_list, list[FoundCall]()
-        while True:
-            separators = SEPARATORS.match(self._text, position)
-            start = separators.end() if separators else position
-            is_printed = self._text.startswith("print(", start)
-            try:
-                call, end = self._python_call(start + len("print(") * is_printed)
-            except ValueError:
-                break
-            if is_printed:
-                if not self._text.startswith(")", end):
-                    break
-                end += 1
-            calls.append(call)
-            position = end
         if is_list:
-            end = LenientReader(self._text).skip_space(position)
+            position += 1
+        calls: tuple[FoundCall, ...] = ()
+        while read := self._printed_or_plain_call(self._skip_separators(position)):
+            calls += read.calls
+            position = read.end
+        if is_list:
+            end = self._skip_space(position)
             if not self._text.startswith("]", end):
                 return None
             position = end + 1
-        return (tuple(calls), position) if calls else None
+        return _ReadCalls(calls, position) if calls else None
 
-    def _python_call(self, position: int) -> tuple[FoundCall, int]:
-        match, reader = CALL_START.match(self._text, position), LenientReader(self._text)
+    def _printed_or_plain_call(self, position: int) -> _ReadCalls | None:
+        """Read one Python-like call, also as the argument of `print`."""
+        is_printed = self._text.startswith("print(", position)
+        try:
+            read = self._python_call(position + len("print(") if is_printed else position)
+        except ValueError:
+            return None
+        if not is_printed:
+            return read
+        return read._replace(end=read.end + 1) if self._text.startswith(")", read.end) else None
+
+    def _python_call(self, position: int) -> _ReadCalls:
+        """Read one call; raise ValueError if there is none of an offered tool at this position."""
+        reader = LenientReader(self._text)
+        match = CALL_START.match(self._text, position)
         if not match or match["name"] not in self._names:
             raise ValueError("no call of an offered tool")
-        arguments, position = dict[str, Any](), match.end()
+        arguments: dict[str, Any] = {}
+        position = match.end()
         if self._text.startswith("{", position):
             value, position = reader.value(position)
             arguments, position = value, reader.skip_space(position)
@@ -322,7 +388,7 @@ class CallFinder:
                 position = reader.skip_space(position + 1)
             elif not self._text.startswith(")", position):
                 raise ValueError("no comma")
-        return FoundCall(match["name"], arguments), position + 1
+        return _ReadCalls((FoundCall(match["name"], arguments),), position + 1)
 
 
 def _without_thoughts(text: str) -> str:

@@ -4,10 +4,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.domain.events import Usage
 from core.models.api_client import ReplyParser, decode_json
 from core.models.errors import ErrorContext, error_from_event, make_error, too_much
-from core.models.json_values import as_count, as_objects, as_text, get_path, parse_usage
+from core.models.json_values import CheckedUsage, as_count, as_objects, as_text, get_path, parse_usage
 from core.models.model import ReplyDelta, RequestedCall
 from core.models.provider_state import pack_state
 from core.models.stop_reasons import normalize_stop_reason
@@ -35,11 +34,11 @@ class ChatReplyParser(ReplyParser):
     def __init__(self, context: ErrorContext, names: ToolNames, origin: str) -> None:
         super().__init__(context, names, origin)
         self._calls: list[PartialCall] = []
-        self._field = ""
-        self._details: list[dict[str, Any]] = []
+        self._reasoning_field = ""
+        self._reasoning_details: list[dict[str, Any]] = []
         self._detail_parts: dict[str, list[str]] = {}  # fragments of the last reasoning detail, by field
         self._usage: dict[str, Any] | None = None
-        self._finish = ""
+        self._finish_reason = ""
         self._refused = False
         self._has_output = False
 
@@ -65,14 +64,14 @@ class ChatReplyParser(ReplyParser):
         return True
 
     def finish(self) -> ReplyDelta:
-        usage, note = self._usage_and_note()
-        stop = "refused" if self._refused else normalize_stop_reason(self._finish)
-        if self._finish in ("error", "network_error"):
+        usage, note = self._checked_usage()
+        stop_reason = "refused" if self._refused else normalize_stop_reason(self._finish_reason)
+        if self._finish_reason in ("error", "network_error"):
             raise make_error("cut", self._error_context, "The provider reported that the reply failed.")
         if not self._has_output and not self._calls:
-            if stop == "filtered":
+            if stop_reason == "filtered":
                 raise make_error("filtered", self._error_context)
-            if stop == "length" and (usage is None or not usage.output):
+            if stop_reason == "length" and (usage is None or not usage.output):
                 raise make_error(
                     "too_long",
                     self._error_context,
@@ -80,12 +79,12 @@ class ChatReplyParser(ReplyParser):
                 )
         self._join_detail()
         extra = {str(index): call.extra for index, call in enumerate(self._calls) if call.extra}
-        state = {"field": self._field, "details": self._details, "extra": extra}
+        state = {"field": self._reasoning_field, "details": self._reasoning_details, "extra": extra}
         calls = tuple(
             RequestedCall(self._names.from_provider(call.name), "".join(call.arguments) or "{}") for call in self._calls
         )
         packed = pack_state(self._origin, {name: value for name, value in state.items() if value})
-        return ReplyDelta(calls=calls, usage=usage, stop_reason=stop, provider_state=packed, note=note)
+        return ReplyDelta(calls=calls, usage=usage, stop_reason=stop_reason, provider_state=packed, note=note)
 
     def _choice(self, choice: dict[str, Any]) -> None:
         delta = choice.get("delta") or choice.get("message")
@@ -94,7 +93,7 @@ class ChatReplyParser(ReplyParser):
         if usage := choice.get("usage"):
             self._usage = usage
         if finish := choice.get("finish_reason"):
-            self._finish = as_text(finish)
+            self._finish_reason = as_text(finish)
             self.complete = True
 
     def _delta(self, delta: dict[str, Any]) -> None:
@@ -114,7 +113,7 @@ class ChatReplyParser(ReplyParser):
             reasoning = delta.get(name)
             if reasoning and isinstance(reasoning, str):
                 self.reasoning.append(reasoning)
-                self._field = self._field or name
+                self._reasoning_field = self._reasoning_field or name
                 self._has_output = True
                 break
         if refusal := as_text(delta.get("refusal")):
@@ -154,30 +153,35 @@ class ChatReplyParser(ReplyParser):
             call.arguments = [json.dumps(arguments)]
         call.extra = plain.get("extra_content") or call.extra
 
-    def _find_call(self, index: Any, id: str, name: str) -> PartialCall:
+    def _find_call(self, index: Any, call_id: str, name: str) -> PartialCall:
         """Return the call that a fragment belongs to. A new id with a name starts a new call, whatever its index."""
         for call in reversed(self._calls):
-            same_index = index is not None and call.index == index
-            same_id = bool(id) and call.id == id
-            is_new_call = bool(id) and bool(call.id) and not same_id and bool(name) and bool(call.name)
-            if (same_index and not is_new_call) or (index is None and same_id):
+            has_same_id = bool(call_id) and call.id == call_id
+            if index is None:
+                is_same_call = has_same_id
+            else:
+                has_other_id = bool(call_id and call.id) and not has_same_id
+                is_same_call = call.index == index and not (has_other_id and name and call.name)
+            if is_same_call:
                 return call
-        if index is None and not id and self._calls and not (name and self._calls[-1].name):
-            return self._calls[-1]
+        if index is None and not call_id and self._calls:
+            last = self._calls[-1]
+            if not name or not last.name:
+                return last
         if len(self._calls) == MAX_CALLS:
             raise too_much(f"It contains more than {MAX_CALLS} tool calls.")
-        self._calls.append(PartialCall(index, id))
+        self._calls.append(PartialCall(index, call_id))
         return self._calls[-1]
 
     def _detail(self, plain: dict[str, Any]) -> None:
         """Add a fragment to the last reasoning detail, or start a new one. The provider expects whole details back."""
-        last = self._details[-1] if self._details else {}
+        last = self._reasoning_details[-1] if self._reasoning_details else {}
         same = all(last.get(name) == plain.get(name) for name in ("type", "index")) and not plain.get("data")
         is_new = not last or not same
         if is_new:
             self._join_detail()
             last = {}
-            self._details.append(last)
+            self._reasoning_details.append(last)
         for name, value in plain.items():
             if name in ("text", "summary") and isinstance(value, str):
                 last.setdefault(name, "")  # creates the field now, to keep the order of the fields
@@ -188,27 +192,33 @@ class ChatReplyParser(ReplyParser):
     def _join_detail(self) -> None:
         """Join the fragments of the last reasoning detail. Joining after each fragment would take quadratic time."""
         for name, parts in self._detail_parts.items():
-            self._details[-1][name] = "".join(parts)
+            self._reasoning_details[-1][name] = "".join(parts)
         self._detail_parts.clear()
 
-    def _usage_and_note(self) -> tuple[Usage | None, str]:
-        plain = self._usage
-        if not isinstance(plain, dict):
-            return None, ""
-        cached_tokens = get_path(plain, "prompt_tokens_details", "cached_tokens") or plain.get(
-            "prompt_cache_hit_tokens"
+    def _checked_usage(self) -> CheckedUsage:
+        counts = self._usage
+        if not isinstance(counts, dict):
+            return CheckedUsage()
+        prompt_tokens, completion_tokens = counts.get("prompt_tokens"), counts.get("completion_tokens")
+        cache_read = get_path(counts, "prompt_tokens_details", "cached_tokens") or counts.get("prompt_cache_hit_tokens")
+        cache_write = get_path(counts, "prompt_tokens_details", "cache_write_tokens")
+        reasoning_tokens = get_path(counts, "completion_tokens_details", "reasoning_tokens")
+        prompt, completion = as_count(prompt_tokens) or 0, as_count(completion_tokens) or 0
+        reasoning = as_count(reasoning_tokens) or 0
+        if prompt and completion and reasoning:
+            is_separate = prompt + completion + reasoning == as_count(counts.get("total_tokens"))
+            if is_separate:  # x.ai does not include reasoning tokens in the completion tokens
+                completion_tokens = completion + reasoning
+        reads, writes = as_count(cache_read) or 0, as_count(cache_write) or 0
+        if writes and reads + writes > prompt:
+            cache_read = reads - writes  # OpenRouter includes cache writes in the cached tokens
+        return parse_usage(
+            prompt=prompt_tokens,
+            completion=completion_tokens,
+            cache_read=cache_read,
+            cache_write=cache_write,
+            reasoning=reasoning_tokens,
         )
-        cache_write_tokens = get_path(plain, "prompt_tokens_details", "cache_write_tokens")
-        reasoning_tokens = get_path(plain, "completion_tokens_details", "reasoning_tokens")
-        prompt_tokens, completion_tokens = plain.get("prompt_tokens"), plain.get("completion_tokens")
-        counts = (as_count(prompt_tokens), as_count(completion_tokens), as_count(reasoning_tokens))
-        if all(counts) and sum(filter(None, counts)) == as_count(plain.get("total_tokens")):
-            # x.ai does not include reasoning tokens in the completion tokens.
-            completion_tokens = (counts[1] or 0) + (counts[2] or 0)
-        reads, writes = as_count(cached_tokens) or 0, as_count(cache_write_tokens) or 0
-        if writes and reads + writes > (as_count(prompt_tokens) or 0):
-            cached_tokens = reads - writes  # OpenRouter includes cache writes in the cached tokens
-        return parse_usage(prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, reasoning_tokens)
 
 
 def _prompt_activity(progress: dict[str, Any]) -> str:

@@ -2,24 +2,40 @@
 
 import json
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.events import Usage
 
 MAX_TOKENS = 100_000_000  # a higher token count must be an error of the provider
+IMPLAUSIBLE_COUNT = -1
 USAGE_NOTE = "The provider reported impossible token counts, which were ignored."
 
 
+class CheckedUsage(NamedTuple):
+    """The token usage of a reply, None if unknown, and a note for the user if counts were implausible."""
+
+    usage: Usage | None = None
+    note: str = ""
+
+
 def parse_usage(
-    input: Any, output: Any, cache_read: Any = 0, cache_write: Any = 0, reasoning: Any = 0
-) -> tuple[Usage, str]:
-    """Return the usage with implausible counts corrected, and a note for the user if there were any, else ""."""
-    counts = [_count(value) for value in (input, output, cache_read, cache_write, reasoning)]
-    input_tokens, output_tokens, *parts = (count or 0 for count in counts)
-    read_tokens = min(parts[0], input_tokens)
-    corrected = [read_tokens, min(parts[1], input_tokens - read_tokens), min(parts[2], output_tokens)]
-    implausible = None in counts or corrected != parts
-    return Usage(input_tokens, output_tokens, *corrected), USAGE_NOTE if implausible else ""
+    *, prompt: Any, completion: Any, cache_read: Any = 0, cache_write: Any = 0, reasoning: Any = 0
+) -> CheckedUsage:
+    """Return the usage with implausible counts corrected. Prompt and completion include the other counts."""
+    counts = [_count(value) for value in (prompt, completion, cache_read, cache_write, reasoning)]
+    prompt_tokens, completion_tokens, *parts = (count or 0 for count in counts)
+    read_tokens = min(parts[0], prompt_tokens)
+    write_tokens = min(parts[1], prompt_tokens - read_tokens)
+    reasoning_tokens = min(parts[2], completion_tokens)
+    usage = Usage(
+        input=prompt_tokens,
+        output=completion_tokens,
+        cache_read=read_tokens,
+        cache_write=write_tokens,
+        reasoning=reasoning_tokens,
+    )
+    is_implausible = None in counts or [read_tokens, write_tokens, reasoning_tokens] != parts
+    return CheckedUsage(usage, USAGE_NOTE if is_implausible else "")
 
 
 def _count(value: Any) -> int | None:
@@ -62,17 +78,17 @@ def as_objects(value: Any) -> list[dict[str, Any]]:
 
 def arguments_object(arguments: str) -> dict[str, Any]:
     """Decode call arguments into an object, as providers require; malformed text becomes `{"arguments": text}`."""
-    plain = parse_json(arguments)
-    return plain if isinstance(plain, dict) else {"arguments": arguments} if arguments.strip() else {}
+    value = parse_json(arguments)
+    if isinstance(value, dict):
+        return value
+    return {"arguments": arguments} if arguments.strip() else {}
 
 
 def arguments_json(arguments: str) -> str:
     """Return call arguments as the JSON text of an object; valid arguments are returned unchanged."""
-    return (
-        arguments
-        if isinstance(parse_json(arguments), dict)
-        else json.dumps(arguments_object(arguments), ensure_ascii=False)
-    )
+    if isinstance(parse_json(arguments), dict):
+        return arguments
+    return json.dumps(arguments_object(arguments), ensure_ascii=False)
 
 
 def parse_json(text: str) -> Any:

@@ -27,7 +27,9 @@ class KeyMask:
         end = 0
         for start in range(len(text) - MIN_PART_LENGTH + 1 if key_parts else 0):
             if text[start : start + MIN_PART_LENGTH] in key_parts:
-                parts += [] if parts and start <= end else [text[end:start], MASKED]
+                continues_last_match = bool(parts) and start <= end
+                if not continues_last_match:
+                    parts += [text[end:start], MASKED]
                 end = start + MIN_PART_LENGTH
         return "".join((*parts, text[end:]))
 

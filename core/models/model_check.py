@@ -71,7 +71,9 @@ async def check_model(name: str, model: Model) -> ModelCheck:
         return ModelCheck(name, error=error.details)
     delta_count = len(reply.times)
     streams = delta_count > 1 if delta_count else None
-    tools, tools_error, cost = None, None, reply.last.cost
+    cost = reply.last.cost
+    tools: bool | None = None
+    tools_error: ErrorDetails | None = None
     try:
         request = Request(
             [Message("user", Text(CALL_PROMPT))],
@@ -82,11 +84,11 @@ async def check_model(name: str, model: Model) -> ModelCheck:
         tools = call_reply.called_tool == NOTE_TOOL.name
         cost = None if cost is None or call_reply.last.cost is None else cost + call_reply.last.cost
     except ModelError as error:
-        tools, tools_error = (False if error.kind == "no_tools" else None), error.details
-    first = reply.times[0] if reply.times else None
+        tools = False if error.kind == "no_tools" else None
+        tools_error = error.details
     return ModelCheck(
         model=name,
-        first_token_s=first,
+        first_token_s=reply.times[0] if reply.times else None,
         total_s=reply.duration_s,
         streams=streams,
         tools=tools,
@@ -97,7 +99,8 @@ async def check_model(name: str, model: Model) -> ModelCheck:
 
 
 async def _time_reply(model: Model, request: Request) -> _TimedReply:
-    reply, start = _TimedReply(), time.monotonic()
+    reply = _TimedReply()
+    start = time.monotonic()
     async with aclosing(model.stream(request)) as deltas:
         async for delta in deltas:
             if delta.text or delta.reasoning:

@@ -62,17 +62,17 @@ def parse_ollama_names(plain: Any) -> list[str]:
     return [name for name in names if _is_name(name)]
 
 
-def parse_ollama_model(name: str, details: Any) -> ListedModel:
+def parse_ollama_model(model: str, details: Any) -> ListedModel:
     """Parse a response of Ollama's `/api/show`. The window is the largest that the model supports."""
     info = get_path(details, "model_info")
-    pairs = info.items() if isinstance(info, dict) else ()
-    lengths = [as_count(value) for key, value in pairs if key.endswith(".context_length")]
+    fields = info.items() if isinstance(info, dict) else ()
+    window = next((as_count(value) for name, value in fields if name.endswith(".context_length")), None)
     capabilities = get_path(details, "capabilities")
     if not isinstance(capabilities, list):
-        return ListedModel(name, window=next(iter(lengths), None))
+        return ListedModel(model, window=window)
     return ListedModel(
-        name,
-        window=next(iter(lengths), None),
+        model,
+        window=window,
         tools="tools" in capabilities,
         vision="vision" in capabilities,
         pdf=False,
@@ -86,28 +86,33 @@ def _is_name(value: Any) -> bool:
 
 
 def _chat_row(row: dict[str, Any]) -> ListedModel:
-    capabilities = row.get("capabilities")
-    if isinstance(capabilities, list):
-        capabilities = {name: True for name in capabilities if isinstance(name, str)}
-    capabilities = capabilities if isinstance(capabilities, dict) else {}
+    capabilities = _capabilities(row.get("capabilities"))
     parameters = row.get("supported_parameters")
     modalities = get_path(row, "architecture", "input_modalities")
+    if isinstance(parameters, list):
+        tools: bool | None = "tools" in parameters
+        reasoning: bool | None = "reasoning" in parameters
+    else:
+        tools = _first_known(capabilities, "function_calling", "tool_use", "tools")
+        reasoning = _first_known(capabilities, "reasoning")
+    if isinstance(modalities, list):
+        vision: bool | None = "image" in modalities
+        pdf: bool | None = "file" in modalities
+    else:
+        vision = _first_known(capabilities, "vision", "multimodal")
+        pdf = None
     return ListedModel(
-        as_text(row.get("id")) or as_text(row.get("name")),
-        as_text(row.get("display_name")) or (as_text(row.get("name")) if row.get("id") else ""),
+        id=as_text(row.get("id")) or as_text(row.get("name")),
+        name=as_text(row.get("display_name")) or (as_text(row.get("name")) if row.get("id") else ""),
         window=_first_count(row, WINDOW_PATHS),
         max_output=_first_count(row, MAX_OUTPUT_PATHS),
         price_in=_price(get_path(row, "pricing", "prompt")),
         price_out=_price(get_path(row, "pricing", "completion")),
         price_cached=_price(get_path(row, "pricing", "input_cache_read")),
-        tools="tools" in parameters
-        if isinstance(parameters, list)
-        else _capability(capabilities, "function_calling", "tool_use", "tools"),
-        vision="image" in modalities
-        if isinstance(modalities, list)
-        else _capability(capabilities, "vision", "multimodal"),
-        pdf="file" in modalities if isinstance(modalities, list) else None,
-        reasoning="reasoning" in parameters if isinstance(parameters, list) else _capability(capabilities, "reasoning"),
+        tools=tools,
+        vision=vision,
+        pdf=pdf,
+        reasoning=reasoning,
     )
 
 
@@ -115,12 +120,20 @@ def _first_count(row: dict[str, Any], paths: Iterable[tuple[str, ...]]) -> int |
     return next((count for path in paths if (count := as_count(get_path(row, *path)))), None)
 
 
-def _capability(can: dict[str, Any], *names: str) -> bool | None:
-    return next((bool(can[name]) for name in names if name in can), None)
+def _capabilities(value: Any) -> dict[str, Any]:
+    """Return the capabilities of a model by name, from a list of names or from an object."""
+    if isinstance(value, list):
+        return {name: True for name in value if isinstance(name, str)}
+    return value if isinstance(value, dict) else {}
 
 
-def _supported(plain: Any) -> bool | None:
-    value = plain.get("supported") if isinstance(plain, dict) else plain
+def _first_known(capabilities: dict[str, Any], *names: str) -> bool | None:
+    """Return whether a model has the first of these capabilities that its provider names; None if it names none."""
+    return next((bool(capabilities[name]) for name in names if name in capabilities), None)
+
+
+def _supported(capability: Any) -> bool | None:
+    value = capability.get("supported") if isinstance(capability, dict) else capability
     return value if isinstance(value, bool) else None
 
 

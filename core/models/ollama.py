@@ -10,7 +10,7 @@ from core.models.api_client import UNKNOWN_LIMITS, ApiClient, ListedModel, Model
 from core.models.attachments import Part, PartEncoders, message_parts
 from core.models.endpoint import ProviderEndpoint
 from core.models.errors import ErrorContext, error_from_event, make_error
-from core.models.json_values import arguments_object, as_objects, as_text, get_path, parse_usage
+from core.models.json_values import CheckedUsage, arguments_object, as_objects, as_text, get_path, parse_usage
 from core.models.model import ModelError, ReplyDelta, Request, RequestedCall
 from core.models.model_lists import parse_ollama_model, parse_ollama_names
 from core.models.provider_state import pack_state, state_origin, unpack_state
@@ -157,9 +157,11 @@ class OllamaReplyParser(ReplyParser):
         return True
 
     def finish(self) -> ReplyDelta:
-        usage, note = None, ""
+        usage, note = CheckedUsage()
         if "eval_count" in self._last or "prompt_eval_count" in self._last:
-            usage, note = parse_usage(self._last.get("prompt_eval_count"), self._last.get("eval_count"))
+            usage, note = parse_usage(
+                prompt=self._last.get("prompt_eval_count"), completion=self._last.get("eval_count")
+            )
         stop = normalize_stop_reason(as_text(self._last.get("done_reason")) or "stop")
         is_empty = not self._has_output and not self._calls
         if stop == "length" and is_empty and not (usage and usage.output):

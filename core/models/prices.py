@@ -24,25 +24,32 @@ class TokenRates:
 
 
 @dataclass(frozen=True, slots=True)
+class LargeRequestRates:
+    """The prices of requests with more than `threshold` input tokens."""
+
+    threshold: int
+    rates: TokenRates
+
+
+@dataclass(frozen=True, slots=True)
 class ModelPrice:
     """The price of a model.
 
     Attributes:
-        above: higher prices for large requests, as pairs of an input token threshold and the prices above it,
-            ascending.
+        large_request_rates: higher prices for large requests, with ascending thresholds.
         source: where the price comes from, for display.
     """
 
     rates: TokenRates
-    above: tuple[tuple[int, TokenRates], ...] = ()
+    large_request_rates: tuple[LargeRequestRates, ...] = ()
     source: str = ""
 
     def cost(self, usage: Usage) -> float:
         """Return the cost of a reply in US dollars. Prices above a threshold apply to the whole request."""
         rates = self.rates
-        for bound, higher_rates in self.above:
-            if usage.input > bound:
-                rates = higher_rates
+        for large in self.large_request_rates:
+            if usage.input > large.threshold:
+                rates = large.rates
         read_rate = rates.input if rates.cache_read is None else rates.cache_read
         write_rate = rates.input if rates.cache_write is None else rates.cache_write
         uncached_tokens = usage.input - usage.cache_read - usage.cache_write
@@ -85,11 +92,14 @@ def price_table() -> PriceTable:
 
 
 def _row(plain: dict[str, Any], source: str) -> PriceTableRow:
-    price = ModelPrice(
-        _rates(plain), tuple((at, _rates({**plain, **overrides})) for at, overrides in plain.get("above", ())), source
+    large_request_rates = tuple(
+        LargeRequestRates(threshold, _rates({**plain, **overrides})) for threshold, overrides in plain.get("above", ())
     )
+    price = ModelPrice(_rates(plain), large_request_rates, source)
     return PriceTableRow(re.compile(plain["names"]), plain.get("window"), price)
 
 
 def _rates(plain: dict[str, Any]) -> TokenRates:
-    return TokenRates(plain["in"], plain["out"], plain.get("cached"), plain.get("written"))
+    return TokenRates(
+        input=plain["in"], output=plain["out"], cache_read=plain.get("cached"), cache_write=plain.get("written")
+    )

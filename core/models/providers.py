@@ -52,11 +52,11 @@ class ModelProvider:
 
 
 def _hosted(name: str, title: str, url: str, variable: str, api: str = "chat", prices: str = "") -> ModelProvider:
-    return ModelProvider(name, title, url, api, variable, price_provider=prices or name)
+    return ModelProvider(name=name, title=title, url=url, api=api, api_key_env=variable, price_provider=prices or name)
 
 
 def _local(name: str, title: str, url: str, api: str = "chat") -> ModelProvider:
-    return ModelProvider(name, title, url, api, requires_key=False, free=True)
+    return ModelProvider(name=name, title=title, url=url, api=api, requires_key=False, free=True)
 
 
 HOSTED_PROVIDERS = (
@@ -98,11 +98,11 @@ def resolve_providers(added: Iterable[Provider], environment: Mapping[str, str])
             None,
         )
         providers[provider.name] = ModelProvider(
-            provider.name,
-            provider.name,
-            provider.url,
-            provider.api,
-            provider.api_key_env,
+            name=provider.name,
+            title=provider.name,
+            url=provider.url,
+            api=provider.api,
+            api_key_env=provider.api_key_env,
             requires_key=False,
             price_provider=same_builtin.price_provider if same_builtin else "",
             free=same_builtin.free if same_builtin else False,

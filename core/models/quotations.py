@@ -82,4 +82,6 @@ def _unescaped(match: re.Match[str]) -> str:
 def _decoded_base64(text: str) -> Iterator[str]:
     for match in _BASE64.finditer(text):
         encoded = "".join(match[0].split()).replace("=", "").replace("-", "+").replace("_", "/")
-        yield base64.b64decode(encoded[: len(encoded) - (len(encoded) % 4 == 1)] + "==").decode("utf-8", "replace")
+        if len(encoded) % 4 == 1:  # no number of bytes has this length
+            encoded = encoded[:-1]
+        yield base64.b64decode(encoded + "==").decode("utf-8", "replace")

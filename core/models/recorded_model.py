@@ -44,13 +44,17 @@ class RecordedOutcome:
 
 def recorded_outcomes(events: Iterable[SessionEvent]) -> Iterator[RecordedOutcome]:
     """Yield the outcome of each request in order, reading only as many events as needed."""
-    pending, partial, interruption_reason = False, Text(), ""
+    pending = False
+    partial = Text()
+    interruption_reason = ""
     for event in events:
         match event:
             case RequestSent(purpose=""):
                 if pending:  # the user sent a message that interrupted the request
                     yield RecordedOutcome(partial_text=partial, interruption_reason=interruption_reason)
-                pending, partial, interruption_reason = True, Text(), ""
+                pending = True
+                partial = Text()
+                interruption_reason = ""
             case ReplyInterrupted(text=text, reason=reason_text) if pending:
                 partial, interruption_reason = text, reason_text
             case Replied() if pending:

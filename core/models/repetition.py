@@ -60,6 +60,11 @@ def _period(tail: str) -> int:
     distance is the period of the text, if it has one, because a part of that length determines all the rest.
     """
     longest = len(tail) // MIN_REPETITIONS
-    found = tail.rfind(tail[-longest:], 0, len(tail) - 1) if longest else -1
+    if not longest:
+        return 0
+    found = tail.rfind(tail[-longest:], 0, len(tail) - 1)
+    if found < 0:
+        return 0
     period = len(tail) - longest - found
-    return period if found >= 0 and period <= longest and tail[period:] == tail[:-period] else 0
+    is_periodic = period <= longest and tail[period:] == tail[:-period]
+    return period if is_periodic else 0

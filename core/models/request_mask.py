@@ -30,15 +30,18 @@ class RequestMask:
         self._redactor = Redactor(uncertain=False)
         # By digest of the text; None if it contains no secret.
         self._results: OrderedDict[bytes, str | None] = OrderedDict()
-        self._tools: tuple[Sequence[ToolSpec], Sequence[ToolSpec]] = ((), ())
+        # The tools of the last request, and the same tools without secrets.
+        self._tools: Sequence[ToolSpec] = ()
+        self._clean_tools: Sequence[ToolSpec] = ()
 
     def set_known(self, secrets: Iterable[str]) -> None:
         """Set the user's own secrets, which are removed wherever they occur, in every encoding."""
         values = frozenset(secrets)
         if values != self._secrets:
-            self._secrets, self._redactor = values, Redactor(values, uncertain=False)
+            self._secrets = values
+            self._redactor = Redactor(values, uncertain=False)
             self._results.clear()
-            self._tools = ((), ())
+            self._tools = self._clean_tools = ()
 
     def apply(self, request: Request) -> Request:
         """Return a request without secrets; its texts and attachments are masked when they are read."""
@@ -125,7 +128,8 @@ class RequestMask:
         return replace(message, attachments=tuple(replace(attachment, name=name) for attachment, name in pairs))
 
     def _masked_tools(self, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
-        if self._tools[0] is not tools:
+        if self._tools is not tools:
             masked = [ToolSpec(tool.name, self.text(tool.description), self._value(tool.parameters)) for tool in tools]
-            self._tools = (tools, tools if masked == list(tools) else masked)
-        return self._tools[1]
+            self._tools = tools
+            self._clean_tools = tools if masked == list(tools) else masked
+        return self._clean_tools

@@ -5,7 +5,7 @@ from typing import Any
 
 from core.models.api_client import ReplyParser, decode_json
 from core.models.errors import ErrorContext, error_from_event, make_error
-from core.models.json_values import as_objects, as_text, get_path, parse_usage
+from core.models.json_values import CheckedUsage, as_objects, as_text, get_path, parse_usage
 from core.models.model import ReplyDelta, RequestedCall
 from core.models.provider_state import pack_state
 from core.models.stop_reasons import normalize_stop_reason
@@ -65,27 +65,16 @@ class ResponsesReplyParser(ReplyParser):
         return True
 
     def finish(self) -> ReplyDelta:
-        counts = self._response.get("usage")
-        usage, note = None, ""
-        if isinstance(counts, dict):
-            cache_read, cache_write = (
-                get_path(counts, "input_tokens_details", name) for name in ("cached_tokens", "cache_write_tokens")
-            )
-            reasoning = get_path(counts, "output_tokens_details", "reasoning_tokens")
-            usage, note = parse_usage(
-                counts.get("input_tokens"), counts.get("output_tokens"), cache_read, cache_write, reasoning
-            )
+        usage, note = self._checked_usage()
         calls = tuple(
             RequestedCall(self._names.from_provider(as_text(item.fields.get("name"))), self._arguments(item) or "{}")
             for item in self._items.values()
             if item.fields.get("type") == "function_call"
         )
-        is_incomplete = self._response.get("status") == "incomplete"
-        stop = (
-            normalize_stop_reason(as_text(get_path(self._response, "incomplete_details", "reason")) or "length")
-            if is_incomplete
-            else ""
-        )
+        stop = ""
+        if self._response.get("status") == "incomplete":
+            reason = as_text(get_path(self._response, "incomplete_details", "reason"))
+            stop = normalize_stop_reason(reason or "length")
         if stop == "filtered" and not self._has_output and not calls:
             raise make_error("filtered", self._error_context)
         if stop == "length" and not self._has_output and not calls and (usage is None or not usage.output):
@@ -100,6 +89,18 @@ class ResponsesReplyParser(ReplyParser):
             stop_reason="refused" if self._refused else stop,
             provider_state=self._provider_state(),
             note=note,
+        )
+
+    def _checked_usage(self) -> CheckedUsage:
+        counts = self._response.get("usage")
+        if not isinstance(counts, dict):
+            return CheckedUsage()
+        return parse_usage(
+            prompt=counts.get("input_tokens"),
+            completion=counts.get("output_tokens"),
+            cache_read=get_path(counts, "input_tokens_details", "cached_tokens"),
+            cache_write=get_path(counts, "input_tokens_details", "cache_write_tokens"),
+            reasoning=get_path(counts, "output_tokens_details", "reasoning_tokens"),
         )
 
     def _feed_event(self, kind: str, plain: dict[str, Any]) -> None:

@@ -24,14 +24,10 @@ def retry_delay_s(
         has_fallback: whether another model can take over, so that a long Retry-After is not accepted.
         has_answered: whether the server has answered in this run, so that it may be restarting now.
     """
-    starts = error.kind == LOADING or (has_answered and error.kind in RESTART_KINDS)
-    restarts = starts and not has_fallback
-    longest = MAX_DELAY_S if has_fallback else MAX_RETRY_AFTER_S
-    if (
-        not error.retryable
-        or attempt >= (RESTART_ATTEMPTS if restarts else MAX_ATTEMPTS)
-        or error.retry_after_s > longest
-    ):
+    is_starting = error.kind == LOADING or (has_answered and error.kind in RESTART_KINDS)
+    max_attempts = RESTART_ATTEMPTS if is_starting and not has_fallback else MAX_ATTEMPTS
+    max_retry_after_s = MAX_DELAY_S if has_fallback else MAX_RETRY_AFTER_S
+    if not error.retryable or attempt >= max_attempts or error.retry_after_s > max_retry_after_s:
         return None
     backoff: float = min(MAX_DELAY_S, INITIAL_DELAY_S * 2 ** (attempt - 1))
     return max(error.retry_after_s, backoff * random.uniform(0.5, 1.0))

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from importlib import resources
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.messages import Message
 from core.domain.text import Text
@@ -47,9 +47,10 @@ class TextCallAdapter:
                 yield delta
         text = reply.text
         if self._fence in text and not reply.is_refused:
-            outside, calls, is_final = parse_text_calls(text, self._fence)
-            state = FINAL_STATE if is_final and not (calls or reply.has_calls) else ""
-            yield ReplyDelta(outside, calls=calls, provider_state=state, written=text)
+            parsed = parse_text_calls(text, self._fence)
+            is_final = parsed.is_final and not parsed.calls and not reply.has_calls
+            state = FINAL_STATE if is_final else ""
+            yield ReplyDelta(parsed.text, calls=parsed.calls, provider_state=state, written=text)
         elif last := reply.written_calls(request, self._check_arguments):
             yield last
 
@@ -63,9 +64,8 @@ class TextCallAdapter:
                 text = "\n".join([request.read_text(message.text), *calls]).strip()
                 messages.append(Message("assistant", Text(text)))
             else:
-                messages.append(
-                    replace(message, provider_state=Text()) if message.provider_state.head == FINAL_STATE else message
-                )
+                is_final = message.provider_state.head == FINAL_STATE
+                messages.append(replace(message, provider_state=Text()) if is_final else message)
         tool_list = [
             {"tool": tool.name, "does": tool.description, "arguments": tool.parameters} for tool in request.tools
         ]
@@ -99,19 +99,29 @@ def _instructions(tool_lines: str, boundary: str) -> str:
     return Template(text).substitute(tools=tool_lines, boundary=boundary).strip()
 
 
-def parse_text_calls(text: str, fence: str) -> tuple[str, tuple[RequestedCall, ...], bool]:
-    """Return the text outside marked blocks, their calls in order, and whether the reply declares itself final.
+class ParsedReply(NamedTuple):
+    """A reply with text-based calls: the text outside of marked blocks, and the calls in them, in order.
 
-    A malformed block becomes a call as well, so that the model receives a validation error.
+    `is_final` tells whether the reply declares itself final.
     """
+
+    text: str
+    calls: tuple[RequestedCall, ...]
+    is_final: bool
+
+
+def parse_text_calls(text: str, fence: str) -> ParsedReply:
+    """Parse a reply. A malformed block becomes a call as well, so that the model receives a validation error."""
     outside: list[str] = []
     calls: list[RequestedCall] = []
-    is_final, position = False, 0
+    is_final = False
+    position = 0
     opening = re.compile(rf"^{re.escape(fence)}[ \t]*(?:\n|$)", re.MULTILINE)
     while match := opening.search(text, position):
         outside.append(text[position : match.start()])
-        block, position = _parse_fence(text, match.end())
-        for call in block:
+        block = _parse_block(text, match.end())
+        position = block.end
+        for call in block.calls:
             if call.tool == FINAL_TOOL:
                 is_final = True
                 outside.append(_final_text(call))
@@ -119,22 +129,30 @@ def parse_text_calls(text: str, fence: str) -> tuple[str, tuple[RequestedCall, .
                 calls.append(call)
     outside.append(text[position:])
     outside_text = "\n\n".join(part.strip() for part in outside if part.strip())
-    return outside_text, tuple(calls), is_final
+    return ParsedReply(outside_text, tuple(calls), is_final)
 
 
-def _parse_fence(text: str, start: int) -> tuple[list[RequestedCall], int]:
-    """Return the calls in a marked block that begins at `start`, and the position after the block."""
+class _MarkedBlock(NamedTuple):
+    """The calls in a marked block, and the position after the block."""
+
+    calls: list[RequestedCall]
+    end: int
+
+
+def _parse_block(text: str, start: int) -> _MarkedBlock:
+    """Parse the marked block whose content begins at `start`."""
     closing = re.compile(r"^[ \t]*```[ \t]*(?:\n|$)", re.MULTILINE)
     content_start = len(text) - len(text[start:].lstrip())
     try:
         value, end = read_json(text, content_start, END_MARK)
     except ValueError:
         closed = closing.search(text, start)
-        malformed = text[start : closed.start() if closed else len(text)].strip()
-        return [_malformed_call(malformed)], closed.end() if closed else len(text)
+        content_end, block_end = closed.span() if closed else (len(text), len(text))
+        return _MarkedBlock([_malformed_call(text[start:content_end].strip())], block_end)
     closed = closing.search(text, end)
-    trailing_text = text[end : closed.start()] if closed else text[end:]
-    return _to_calls(value), closed.end() if closed and not trailing_text.strip() else end
+    if closed and not text[end : closed.start()].strip():
+        end = closed.end()
+    return _MarkedBlock(_to_calls(value), end)
 
 
 def _to_calls(value: Any) -> list[RequestedCall]:

@@ -13,25 +13,27 @@ class ToolNames:
     """A two-way mapping to unique names of at most 64 ASCII letters, digits, `_` and `-`."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._out: dict[str, str] = {}
-        self._back: dict[str, str] = {}
+        self._provider_names: dict[str, str] = {}  # by the name of the tool
+        self._tools: dict[str, str] = {}  # the names of the tools, by the name at the provider
         for name in names:
             self.to_provider(name)
 
     def to_provider(self, name: str) -> str:
         """Return the name to send to the provider for a tool."""
-        if name not in self._out:
+        if name not in self._provider_names:
             base = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:MAX_NAME_LENGTH] or "_"
-            number, unique = 2, base
-            while unique in self._back:
+            unique = base
+            number = 2
+            while unique in self._tools:
                 unique = f"{base[: MAX_NAME_LENGTH - len(str(number)) - 1]}_{number}"
                 number += 1
-            self._out[name], self._back[unique] = unique, name
-        return self._out[name]
+            self._provider_names[name] = unique
+            self._tools[unique] = name
+        return self._provider_names[name]
 
     def from_provider(self, name: str) -> str:
         """Return the tool that a name from the provider means; an unknown name is returned unchanged."""
-        return self._back.get(name, name)
+        return self._tools.get(name, name)
 
 
 def function_tools(tools: Sequence[ToolSpec], names: ToolNames) -> list[dict[str, Any]]:

@@ -78,9 +78,12 @@ class StreamedReply:
 
         The code block stays in the reply's text, because models repeat the form of their earlier replies.
         """
-        asked, may_remove = request.asked_file, asks_for_removal(task_of(request))
-        call = write_call(text, asked, may_remove=may_remove) if asked else None
-        return ReplyDelta(calls=(call,), note=" ".join(filter(None, (self._merged.note, NOTE)))) if call else None
+        if request.asked_file is None:
+            return None
+        call = write_call(text, request.asked_file, may_remove=asks_for_removal(task_of(request)))
+        if call is None:
+            return None
+        return ReplyDelta(calls=(call,), note=" ".join(filter(None, (self._merged.note, NOTE))))
 
 
 class CallScreen:

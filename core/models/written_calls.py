@@ -19,7 +19,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.text import to_utf8
 from core.models.call_shapes import CallFinder, FoundBlock, FoundCall
@@ -111,11 +111,18 @@ def read_written_calls(
         names = ", ".join(tool.name for tool in tools)
         fault = f"There is no tool {all_blocks[0].calls[0].tool!r}. The tools are: {names}."
         return WrittenCalls(text=text, fault=fault if asks_for_work(task) else "")
-    requested, faults = offered.requested(blocks)
-    if not requested:
-        return WrittenCalls(text=text, fault=faults[0])
+    requested = offered.requested(blocks)
+    if not requested.calls:
+        return WrittenCalls(text=text, fault=requested.faults[0])
     shapes = ", ".join(dict.fromkeys(block.shape for block in blocks))
-    return WrittenCalls(requested, _outside(text, blocks), shapes)
+    return WrittenCalls(requested.calls, _outside(text, blocks), shapes)
+
+
+class _RequestedCalls(NamedTuple):
+    """The calls to execute, and what is wrong with the arguments of calls."""
+
+    calls: tuple[RequestedCall, ...]
+    faults: list[str]
 
 
 class _Offered:
@@ -136,9 +143,10 @@ class _Offered:
     def has_any(self, calls: Iterable[FoundCall]) -> bool:
         return any(self._tool(call) for call in calls)
 
-    def requested(self, blocks: Iterable[FoundBlock]) -> tuple[tuple[RequestedCall, ...], list[str]]:
+    def requested(self, blocks: Iterable[FoundBlock]) -> _RequestedCalls:
         """Return all calls of offered tools, if at least one fits its schema, and the faults of the others."""
-        requested, faults = list[RequestedCall](), list[str]()
+        requested: list[RequestedCall] = []
+        faults: list[str] = []
         for call in (call for block in blocks for call in block.calls):
             tool = self._tool(call)
             if tool is None:
@@ -149,7 +157,8 @@ class _Offered:
             if fault := self._check_arguments(tool, arguments_json):
                 faults.append(fault)
             requested.append(RequestedCall(tool.name, arguments_json))
-        return (tuple(requested), faults) if len(faults) < len(requested) else ((), faults)
+        has_valid_call = len(faults) < len(requested)
+        return _RequestedCalls(tuple(requested) if has_valid_call else (), faults)
 
     def _tool(self, call: FoundCall) -> ToolSpec | None:
         return self._tools.get(call.tool) or near_tool(call.tool, self._offered)

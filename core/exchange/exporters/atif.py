@@ -29,26 +29,27 @@ def write(source: ExportSource) -> Iterator[str]:
 
 
 def _trajectory(source: ExportSource, row: SessionRow) -> Iterator[str]:
-    head = {
+    header = {
         "schema_version": VERSION,
         "session_id": row.id,
         "trajectory_id": row.id,
         "agent": {"name": row.subagent or "journeyman", "version": "1", "model_name": row.model or "unknown"},
         "extra": {"title": row.title, "cwd": row.folder},
     }
-    yield json.dumps(head, ensure_ascii=False)[:-1] + ', "steps": ['
-    number, total = 0, {"total_prompt_tokens": 0, "total_completion_tokens": 0, "total_cached_tokens": 0}
+    yield json.dumps(header, ensure_ascii=False)[:-1] + ', "steps": ['
+    step_count = 0
+    tokens = {"total_prompt_tokens": 0, "total_completion_tokens": 0, "total_cached_tokens": 0}
     cost = 0.0
     for item in group_events(source.events(row)):
         if (step := _step(item, source)) is None:
             continue
-        number += 1
+        step_count += 1
         if isinstance(item, ReplyItem):
-            total["total_prompt_tokens"] += item.usage.input
-            total["total_completion_tokens"] += item.usage.output
-            total["total_cached_tokens"] += item.usage.cache_read
+            tokens["total_prompt_tokens"] += item.usage.input
+            tokens["total_completion_tokens"] += item.usage.output
+            tokens["total_cached_tokens"] += item.usage.cache_read
             cost += item.cost or 0.0
-        yield ("," if number > 1 else "") + json.dumps({"step_id": number, **step}, ensure_ascii=False)
+        yield ("," if step_count > 1 else "") + json.dumps({"step_id": step_count, **step}, ensure_ascii=False)
     yield "]"
     if children := source.children(row.id):
         yield ', "subagent_trajectories": ['
@@ -56,8 +57,8 @@ def _trajectory(source: ExportSource, row: SessionRow) -> Iterator[str]:
             yield "," if index else ""
             yield from _trajectory(source, child)
         yield "]"
-    final = {**total, "total_cost_usd": round(cost, 9), "total_steps": number}
-    yield f', "final_metrics": {json.dumps(final)}}}'
+    totals = {**tokens, "total_cost_usd": round(cost, 9), "total_steps": step_count}
+    yield f', "final_metrics": {json.dumps(totals)}}}'
 
 
 def _step(item: ExportItem, source: ExportSource) -> Plain | None:
@@ -75,14 +76,20 @@ def _step(item: ExportItem, source: ExportSource) -> Plain | None:
 def _reply(item: ReplyItem, source: ExportSource) -> Plain:
     usage = item.usage
     metrics: Plain = {
-        "prompt_tokens": usage.input, "completion_tokens": usage.output, "cached_tokens": usage.cache_read,
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "cached_tokens": usage.cache_read,
         **({} if item.cost is None else {"cost_usd": item.cost}),
         **({"extra": {"reasoning_tokens": usage.reasoning}} if usage.reasoning else {}),
-    }  # fmt: skip
+    }
     step: Plain = {
-        "timestamp": iso_time(item.at), "source": "agent", "model_name": item.model or "unknown", "message": item.text,
-        "metrics": metrics, "llm_call_count": 1,
-    }  # fmt: skip
+        "timestamp": iso_time(item.at),
+        "source": "agent",
+        "model_name": item.model or "unknown",
+        "message": item.text,
+        "metrics": metrics,
+        "llm_call_count": 1,
+    }
     if item.reasoning:
         step["reasoning_content"] = item.reasoning
     if item.calls:

@@ -19,31 +19,38 @@ def write(source: ExportSource) -> Iterator[str]:
     names = [row.id for row in source.sessions]
     yield _line({"journeyman": VERSION, "sessions": names, "written": now()})
     exported_blobs: set[str] = set()
-    facts = 0
+    event_count = 0
     for row in source.sessions:
         for entry in source.events(row):
             for name, body in source.blobs(entry):
                 if name not in exported_blobs:
                     exported_blobs.add(name)
                     yield _line({"contents": name, "base64": base64.b64encode(body).decode()})
-            head = {"session": row.id, "seq": entry.seq, "at": entry.at, "kind": EVENT_KINDS[type(entry.event)]}
-            fact = type_adapter(head["kind"]).dump_python(entry.event, mode="json", exclude_defaults=True)
-            yield _line({**head, "fact": _shortened(fact)})
-            facts += 1
-    yield _line({"end": True, "facts": facts, "contents": len(exported_blobs)})
+            kind = EVENT_KINDS[type(entry.event)]
+            fields = type_adapter(kind).dump_python(entry.event, mode="json", exclude_defaults=True)
+            header = {"session": row.id, "seq": entry.seq, "at": entry.at, "kind": kind}
+            yield _line({**header, "fact": _shortened(fields)})
+            event_count += 1
+    yield _line({"end": True, "facts": event_count, "contents": len(exported_blobs)})
 
 
-def _shortened(fact: Any) -> Any:
+def _shortened(value: Any) -> Any:
     """Return a plain value without the size and blob hash of its long texts: an import computes both from the text."""
-    if isinstance(fact, list):
-        return [_shortened(item) for item in fact]
-    if not isinstance(fact, dict):
-        return fact
-    if fact.keys() == {"head", "size", "blob"} and isinstance(fact["head"], str) and len(fact["head"]) > INLINE_LIMIT:
-        body = fact["head"].encode()
-        if (len(body), blob_hash(body)) == (fact["size"], fact["blob"]):
-            return {"head": fact["head"]}
-    return {name: _shortened(item) for name, item in fact.items()}
+    if isinstance(value, list):
+        return [_shortened(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if _is_long_text(value):
+        body = value["head"].encode()
+        if len(body) == value["size"] and blob_hash(body) == value["blob"]:
+            return {"head": value["head"]}
+    return {name: _shortened(item) for name, item in value.items()}
+
+
+def _is_long_text(value: dict[str, Any]) -> bool:
+    if value.keys() != {"head", "size", "blob"}:
+        return False
+    return isinstance(value["head"], str) and len(value["head"]) > INLINE_LIMIT
 
 
 def _line(plain: dict[str, Any]) -> str:

@@ -21,8 +21,9 @@ from core.exchange.export_items import (
 from core.exchange.export_source import ExportSource
 from core.exchange.exporters.time_formats import unix_nanoseconds
 
-INTERNAL, CLIENT = 1, 3
+INTERNAL, CLIENT = 1, 3  # kinds of spans
 FAILED = {"code": 2}
+TRACE_ID_BYTES, SPAN_ID_BYTES = 16, 8
 SCOPE = {"name": "journeyman", "version": "1"}
 Plain = dict[str, Any]
 
@@ -52,7 +53,7 @@ class OtlpSpanBuilder:
     """
 
     def __init__(self, trace: str, row: SessionRow) -> None:
-        self._trace = _id("trace", trace, 16)
+        self._trace = _derive_id("trace", trace, TRACE_ID_BYTES)
         self._row = row
         self._items = ExportItemBuilder()
         self._messages: list[Plain] = []
@@ -94,17 +95,26 @@ class OtlpSpanBuilder:
 
     def _begin_run(self, at: int, model: str) -> None:
         self._run_count += 1
-        self._run_id = _id(self._row.id, f"run {self._run_count}", 8)
-        parent = _id(self._row.parent, self._row.parent_call, 8) if self._row.parent_call else ""
+        self._run_id = _derive_id(self._row.id, f"run {self._run_count}", SPAN_ID_BYTES)
+        parent = ""
+        if self._row.parent_call:
+            parent = _derive_id(self._row.parent, self._row.parent_call, SPAN_ID_BYTES)
         name = self._row.subagent or "journeyman"
         self._run = self._span(
-            self._run_id, parent, f"invoke_agent {name}", INTERNAL, at,
-            {
-                "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name,
-                "gen_ai.conversation.id": self._row.id, "gen_ai.request.model": model,
-                "journeyman.title": self._row.title, "journeyman.folder": self._row.folder,
+            span_id=self._run_id,
+            parent=parent,
+            name=f"invoke_agent {name}",
+            kind=INTERNAL,
+            start=at,
+            attributes={
+                "gen_ai.operation.name": "invoke_agent",
+                "gen_ai.agent.name": name,
+                "gen_ai.conversation.id": self._row.id,
+                "gen_ai.request.model": model,
+                "journeyman.title": self._row.title,
+                "journeyman.folder": self._row.folder,
             },
-        )  # fmt: skip
+        )
 
     def _reply_spans(self, item: ReplyItem) -> Iterator[Plain]:
         self._reply_count += 1
@@ -117,42 +127,57 @@ class OtlpSpanBuilder:
         stop_reason = item.stop_reason or ("tool_calls" if item.calls else "stop")
         self._last_reply = {"role": "assistant", "parts": parts, "finish_reason": stop_reason}
         usage = {
-            "input_tokens": item.usage.input, "output_tokens": item.usage.output,
-            "cache_read.input_tokens": item.usage.cache_read, "cache_creation.input_tokens": item.usage.cache_write,
+            "input_tokens": item.usage.input,
+            "output_tokens": item.usage.output,
+            "cache_read.input_tokens": item.usage.cache_read,
+            "cache_creation.input_tokens": item.usage.cache_write,
             "reasoning.output_tokens": item.usage.reasoning,
-        }  # fmt: skip
-        values: Plain = {
-            "gen_ai.operation.name": "chat", "gen_ai.request.model": item.model, "gen_ai.conversation.id": self._row.id,
+        }
+        attributes: Plain = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": item.model,
+            "gen_ai.conversation.id": self._row.id,
             "gen_ai.response.finish_reasons": [stop_reason],
             "gen_ai.input.messages": _json([*self._results, *self._messages]),
             "gen_ai.output.messages": _json([self._last_reply]),
             **{f"gen_ai.usage.{name}": count for name, count in usage.items() if count},
             **({} if item.cost is None else {"operation.cost": float(item.cost)}),
-        }  # fmt: skip
-        id = _id(self._row.id, f"chat {self._reply_count}", 8)
-        yield self._with_end(
-            self._span(id, self._run_id, f"chat {item.model}", CLIENT, item.requested_at, values), item.at
+        }
+        span = self._span(
+            span_id=_derive_id(self._row.id, f"chat {self._reply_count}", SPAN_ID_BYTES),
+            parent=self._run_id,
+            name=f"chat {item.model}",
+            kind=CLIENT,
+            start=item.requested_at,
+            attributes=attributes,
         )
+        yield self._with_end(span, item.at)
         self._results, self._messages = [], []
         for call in item.calls:
             yield self._call_span(call, item.at)
 
-    def _call_span(self, call: ToolCallItem, at: int) -> Plain:
+    def _call_span(self, call: ToolCallItem, replied_at: int) -> Plain:
         output = call.answer if call.question else call.output
-        values: Plain = {
-            "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": call.call.tool,
-            "gen_ai.tool.call.id": call.call.id, "gen_ai.tool.call.arguments": _json(call_arguments(call.call)),
-        }  # fmt: skip
+        attributes: Plain = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": call.call.tool,
+            "gen_ai.tool.call.id": call.call.id,
+            "gen_ai.tool.call.arguments": _json(call_arguments(call.call)),
+        }
         if call.status != "open":
-            values["gen_ai.tool.call.result"] = output
+            attributes["gen_ai.tool.call.result"] = output
             part = {"type": "tool_call_response", "id": call.call.id, "response": output}
             self._results.append({"role": "tool", "parts": [part]})
         if call.exit_code is not None:
-            values["journeyman.exit_code"] = call.exit_code
+            attributes["journeyman.exit_code"] = call.exit_code
         span = self._span(
-            _id(self._row.id, call.call.id, 8), self._run_id, f"execute_tool {call.call.tool}", INTERNAL,
-            max(call.at, at), values,
-        )  # fmt: skip
+            span_id=_derive_id(self._row.id, call.call.id, SPAN_ID_BYTES),
+            parent=self._run_id,
+            name=f"execute_tool {call.call.tool}",
+            kind=INTERNAL,
+            start=max(call.at, replied_at),
+            attributes=attributes,
+        )
         if call.status in ("failed", "refused"):
             span["status"] = {**FAILED, "message": output[:200]}
         return self._with_end(span, call.ended or self._latest)
@@ -169,16 +194,16 @@ class OtlpSpanBuilder:
         self._last_reply = {}
         yield self._with_end(run, at)
 
-    def _span(self, id: str, parent: str, name: str, kind: int, at: int, values: Plain) -> Plain:
-        link = {"parentSpanId": parent} if parent else {}
+    def _span(self, *, span_id: str, parent: str, name: str, kind: int, start: int, attributes: Plain) -> Plain:
+        """Return a span without its end. `start` is in microseconds."""
         return {
             "traceId": self._trace,
-            "spanId": id,
-            **link,
+            "spanId": span_id,
+            **({"parentSpanId": parent} if parent else {}),
             "name": name,
             "kind": kind,
-            "startTimeUnixNano": unix_nanoseconds(at),
-            "attributes": encode_attributes(values),
+            "startTimeUnixNano": unix_nanoseconds(start),
+            "attributes": encode_attributes(attributes),
             "status": {},
         }
 
@@ -188,10 +213,10 @@ class OtlpSpanBuilder:
 
 def encode_attributes(values: Plain) -> list[Plain]:
     """Encode attributes as OTLP JSON."""
-    return [{"key": name, "value": _value(value)} for name, value in values.items()]
+    return [{"key": name, "value": _encode_value(value)} for name, value in values.items()]
 
 
-def _value(value: Any) -> Plain:
+def _encode_value(value: Any) -> Plain:
     match value:
         case bool():
             return {"boolValue": value}
@@ -200,12 +225,12 @@ def _value(value: Any) -> Plain:
         case float():
             return {"doubleValue": value}
         case list():
-            return {"arrayValue": {"values": [_value(item) for item in value]}}
+            return {"arrayValue": {"values": [_encode_value(item) for item in value]}}
         case _:
             return {"stringValue": str(value)}
 
 
-def _id(first: str, second: str, size: int) -> str:
+def _derive_id(first: str, second: str, size: int) -> str:
     """Return an ID of `size` bytes in hexadecimal, which is the same in every export of the same session."""
     return hashlib.blake2b(f"{first}\0{second}".encode(), digest_size=size).hexdigest()
 

@@ -30,7 +30,8 @@ def _events(source: ExportSource, row: SessionRow, process: int) -> Iterator[dic
     for step in source.steps(row):
         if step.kind == "end":
             continue
-        started, ended = step.started_at, max(step.ended_at or row.updated_at, step.started_at)
+        started = step.started_at
+        ended = max(step.ended_at or row.updated_at, started)
         lane = 0 if step.kind == "run" else _lane(ends, started, ended) + 1
         if lane and len(ends) == lane and ends[lane - 1] == ended:
             thread = {"name": "steps" if lane == 1 else f"steps {lane}"}

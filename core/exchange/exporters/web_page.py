@@ -13,6 +13,7 @@ from core.domain.steps import verb
 from core.domain.visible import strip_colors, visible
 from core.exchange.export_items import (
     ExportItem,
+    LineCounts,
     NoteItem,
     ReplyItem,
     RunEndItem,
@@ -28,6 +29,7 @@ from core.exchange.exporters.markdown import STATUS_LABELS, local_time
 MarkdownRenderer = Callable[[str], str]
 MAX_LINES = 2_000  # output of a tool call beyond this number of lines is left out
 MAX_LINE_LENGTH = 20_000  # in characters; the rest of a longer line is left out
+MAX_LISTED_FILES = 8  # changed files that are named in the line of a call
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_IMAGE_BYTES = 4 << 20  # a larger image is named but not embedded
 
@@ -76,9 +78,8 @@ class WebPageExporter:
             case UserMessageItem(text=text, attachments=attachments):
                 yield f"<section class=you>\n<p class=who>You</p>\n{self._markup(visible(text))}\n"
                 for attachment in attachments:
-                    yield _attached(
-                        attachment.name, attachment.media_type, source.blob(attachment.blob) if attachment.blob else b""
-                    )
+                    content = source.blob(attachment.blob) if attachment.blob else b""
+                    yield _attached(attachment.name, attachment.media_type, content)
                 yield "</section>\n"
             case ReplyItem():
                 yield from self._reply(item)
@@ -111,7 +112,7 @@ def _call(call: ToolCallItem) -> Iterator[str]:
     figures = [
         f"<span class=bad>{state}</span>" if state else "",
         f"<span class=bad>exit {call.exit_code}</span>" if call.exit_code else "",
-        *(_file(path, *counts) for path, counts in list(call.files.items())[:8]),
+        *(_file(path, counts) for path, counts in list(call.files.items())[:MAX_LISTED_FILES]),
         escape_line(call.answer),
         f"{elapsed:,.1f} s" if elapsed >= 0.1 else "",
     ]
@@ -132,8 +133,8 @@ def _call(call: ToolCallItem) -> Iterator[str]:
     yield "</details>\n"
 
 
-def _file(path: str, added: int, removed: int) -> str:
-    return f"<span class=plus>+{added}</span> <span class=minus>−{removed}</span> {escape_line(path)}"
+def _file(path: str, counts: LineCounts) -> str:
+    return f"<span class=plus>+{counts.added}</span> <span class=minus>−{counts.removed}</span> {escape_line(path)}"
 
 
 def _folded(title: str, text: str, kind: str) -> str:

@@ -13,9 +13,10 @@ from core.exchange.importers.message_parts import arguments_json
 from core.exchange.importers.record import OpenSession, TranscriptRecord, derive_key, parse_time, read_lines
 from core.exchange.importers.session_builder import SessionBuilder
 
-START = b"# aider chat started at "
-INPUT, NOTICE = b"#### ", b"> "  # at the start of a line: what the user typed; what Aider itself reports
-END = b"  "  # at the end of such a line; a heading or quotation in a reply does not end so
+SESSION_START = b"# aider chat started at "
+INPUT_PREFIX = b"#### "  # of a line that the user typed
+NOTICE_PREFIX = b"> "  # of a line that Aider itself reports
+MARKED_LINE_SUFFIX = b"  "  # of both, but not of a heading or a quotation in a reply
 HISTORY = ".aider.chat.history.md"
 MODEL = re.compile(r"(?:Main model|Model): (\S+)")
 TOKENS = re.compile(
@@ -43,36 +44,39 @@ class AiderImporter:
     default_locations: tuple[str, ...] = (HISTORY, f"*/{HISTORY}", f"*/*/{HISTORY}")
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        return head.lstrip().startswith(START)
+        return head.lstrip().startswith(SESSION_START)
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        blocks = _Blocks(path)
-        for record in read_lines(path, "", blank=True):
-            yield from blocks.add(record)
-        yield from blocks.close()
+        grouper = _LineGrouper(path)
+        for line in read_lines(path, "", keep_blank=True):
+            yield from grouper.add(line)
+        yield from grouper.flush()
 
     def follow(self, path: Path) -> ReadNewRecords:
-        blocks, lines = _Blocks(path), AppendedLines(lambda: [(path, "")], blank=True)
+        grouper = _LineGrouper(path)
+        new_lines = AppendedLines(lambda: [(path, "")], keep_blank=True)
 
         def read_new() -> Iterator[TranscriptRecord]:
-            for record in lines():
-                yield from blocks.add(record)
+            for line in new_lines():
+                yield from grouper.add(line)
 
         return read_new
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
-        text, mark = record.raw.decode(), record.value["mark"]
-        if mark == START:
-            builder.latest = max(builder.latest, _local_time(text.removeprefix(START.decode()).strip()))
-            builder.set_details(folder=record.value["folder"])
-        elif mark == INPUT:
-            lines = (part.removeprefix(INPUT.decode()).removesuffix("  ") for part in text.splitlines())
+        text = record.raw.decode()
+        prefix = record.value["prefix"]
+        if prefix == INPUT_PREFIX:
+            suffix = MARKED_LINE_SUFFIX.decode()
+            lines = [line.removeprefix(prefix.decode()).removesuffix(suffix) for line in text.splitlines()]
             return _add_input("\n".join(lines), builder)
-        elif mark == NOTICE:
-            return _add_notice(text.removeprefix(NOTICE.decode()).strip(), builder)
+        if prefix == NOTICE_PREFIX:
+            return _add_notice(text.removeprefix(prefix.decode()).strip(), builder)
+        if prefix == SESSION_START:
+            builder.latest = max(builder.latest, _local_time(text.removeprefix(prefix.decode()).strip()))
+            builder.set_details(folder=record.value["folder"])
         else:
             builder.state(_ReplyCount).replies += 1
-            builder.add_reply(text.strip(), id=_reply(builder))
+            builder.add_reply(text.strip(), reply_id=_reply_id(builder))
         return True
 
 
@@ -84,41 +88,50 @@ def _add_input(text: str, builder: SessionBuilder) -> bool:
     return True
 
 
-class _Blocks:
+class _LineGrouper:
     """Joins the lines of an input, and the lines of a reply, to one record each. Aider's reports are one line each.
 
-    Whether lines with a mark end with END is decided by the first such line of a session: some versions do not write
-    END, and editors remove it.
+    Some versions of Aider do not write the suffix of marked lines, and editors remove it. So the first line with each
+    prefix in a session decides whether the others must have the suffix.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._key = derive_key(path)
-        self._kind = b""
-        self._ends: dict[bytes, bytes] = {}  # how lines with each mark end in this session
+        self._prefix = b""  # of the lines being joined; empty for those of a reply
+        self._suffixes: dict[bytes, bytes] = {}  # how lines with each prefix end in this session
         self._lines: list[bytes] = []
-        self._at = 0
+        self._bytes_read = 0
 
     def add(self, record: TranscriptRecord) -> Iterator[TranscriptRecord]:
         """Add a line. Yield the records that are complete now."""
         line = record.raw
-        mark = next((mark for mark in (START, INPUT, NOTICE) if line.startswith(mark)), b"")
-        ends = self._ends.setdefault(mark, END if line.endswith(END) else b"")
-        kind = mark if mark == START or line.endswith(ends) else b""
-        if kind != self._kind:
-            yield from self.close()
-        self._kind, self._at = kind, record.bytes_read
+        prefix = self._prefix_of(line)
+        if prefix != self._prefix:
+            yield from self.flush()
+        self._prefix = prefix
+        self._bytes_read = record.bytes_read
         self._lines.append(line)
-        if kind == START:
-            self._key, self._ends = f"{derive_key(self._path)} {line.removeprefix(START).decode()}", {}
-        if kind in (START, NOTICE):
-            yield from self.close()
+        if prefix == SESSION_START:
+            self._key = f"{derive_key(self._path)} {line.removeprefix(SESSION_START).decode()}"
+            self._suffixes = {}
+        if prefix in (SESSION_START, NOTICE_PREFIX):
+            yield from self.flush()
 
-    def close(self) -> Iterator[TranscriptRecord]:
+    def flush(self) -> Iterator[TranscriptRecord]:
+        """Yield the lines added so far as a record, unless they are blank."""
         lines, self._lines = self._lines, []
         if b"".join(lines).strip():
-            value = {"mark": self._kind, "folder": str(self._path.absolute().parent)}
-            yield TranscriptRecord(self._key, b"\n".join(lines), value, self._at)
+            value = {"prefix": self._prefix, "folder": str(self._path.absolute().parent)}
+            yield TranscriptRecord(self._key, b"\n".join(lines), value, self._bytes_read)
+
+    def _prefix_of(self, line: bytes) -> bytes:
+        """Return the prefix that tells what a line is; empty for a line of a reply."""
+        if line.startswith(SESSION_START):
+            return SESSION_START
+        prefix = next((prefix for prefix in (INPUT_PREFIX, NOTICE_PREFIX) if line.startswith(prefix)), b"")
+        suffix = MARKED_LINE_SUFFIX if line.endswith(MARKED_LINE_SUFFIX) else b""
+        return prefix if line.endswith(self._suffixes.setdefault(prefix, suffix)) else b""
 
 
 def _add_notice(text: str, builder: SessionBuilder) -> bool:
@@ -126,29 +139,30 @@ def _add_notice(text: str, builder: SessionBuilder) -> bool:
     if match := MODEL.match(text):
         builder.set_details(model=match.group(1))
     elif match := TOKENS.match(text):
-        sent, written, hit, received = (_count(number) for number in match.groups())
+        sent, cache_write, cache_read, received = map(_parse_rounded_count, match.groups())
         cost = COST.search(text)
         builder.add_reply(
-            usage=Usage(sent, received, hit, written), cost=float(cost.group(1)) if cost else None, id=_reply(builder)
+            reply_id=_reply_id(builder),
+            usage=Usage(input=sent, output=received, cache_read=cache_read, cache_write=cache_write),
+            cost=float(cost.group(1)) if cost else None,
         )
     elif match := EDIT.match(text):
-        id = f"edit {builder.record_count}"
-        call = ForeignCall(id, "edit", arguments_json({"path": match.group(1)}))
-        builder.add_reply(calls=[call], id=_reply(builder))
-        builder.add_result(id, text)
+        call = ForeignCall(f"edit {builder.record_count}", "edit", arguments_json({"path": match.group(1)}))
+        builder.add_reply(reply_id=_reply_id(builder), calls=[call])
+        builder.add_result(call.id, text)
         builder.mark_final()
     else:
         return False
     return True
 
 
-def _reply(builder: SessionBuilder) -> str:
+def _reply_id(builder: SessionBuilder) -> str:
     """Return the ID of the last reply. Usage and edits that Aider reports after its text belong to the same reply."""
     return f"reply {builder.state(_ReplyCount).replies}"
 
 
-def _count(number: str | None) -> int:
-    """Parse a rounded count such as `2.1k`."""
+def _parse_rounded_count(number: str | None) -> int:
+    """Parse a rounded count such as `2.1k`; None is 0."""
     if not number:
         return 0
     digits = number.rstrip("kM").replace(",", "")

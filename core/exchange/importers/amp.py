@@ -9,10 +9,10 @@ from core.domain.events import Usage
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import plain_text
 from core.exchange.importers.message_parts import (
-    arguments_json,
     dict_or_empty,
     dicts,
     embedded_images,
+    output_text,
     reasoning_text,
     text_of_parts,
     tool_use_calls,
@@ -24,14 +24,15 @@ from core.exchange.importers.record import (
     details_record,
     list_records,
     parse_count,
+    parse_exit_code,
     parse_time,
     plain_path,
     read_document,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
-FINAL = frozenset({"done", "error", "cancelled", "rejected-by-user"})  # the states in which a tool call has ended
-FAILED = FINAL - {"done"}
+FAILED_STATES = frozenset({"error", "cancelled", "rejected-by-user"})
+FINAL_STATES = FAILED_STATES | {"done"}  # in which a tool call has ended
 
 
 class AmpImporter:
@@ -87,27 +88,27 @@ def _is_complete(message: dict[str, Any]) -> bool:
     """Return whether a message will not change anymore: it is fully written, and the calls it reports on have ended."""
     if dict_or_empty(message.get("state")).get("type") in ("streaming", "running"):
         return False
-    return all(dict_or_empty(result.get("run")).get("status") in FINAL for result in _results(message))
+    return all(dict_or_empty(result.get("run")).get("status") in FINAL_STATES for result in _results(message))
 
 
 def _results(message: dict[str, Any]) -> list[dict[str, Any]]:
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    return [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
+    return [part for part in dicts(message.get("content")) if part.get("type") == "tool_result"]
 
 
 def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
     builder.latest = max(builder.latest, parse_time(details.get("created")))
     trees = dict_or_empty(dict_or_empty(details.get("env")).get("initial")).get("trees")
-    address = dict_or_empty(trees[0]).get("uri") if isinstance(trees, list) and trees else ""
-    folder = unquote(urlsplit(address).path) if isinstance(address, str) and address.startswith("file:") else ""
+    first_tree = next(iter(dicts(trees)), {})
+    address = str(first_tree.get("uri") or "")
+    folder = unquote(urlsplit(address).path) if address.startswith("file:") else ""
     builder.set_details(folder=folder, title=str(details.get("title") or ""))
 
 
 def _add_user_message(message: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    content, results = message.get("content"), _results(message)
+    results = _results(message)
     for part in results:
         _add_result(part, at, builder)
+    content = message.get("content")
     text = text_of_parts(content)
     files = embedded_images(content)
     if text or files:
@@ -119,24 +120,32 @@ def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     """Add a tool result. That of a command is an object with output and exit code; other results may be any value."""
     run = dict_or_empty(part.get("run"))
     value = run.get("result", run.get("error", run.get("reason", run.get("progress"))))
-    code = value.get("exitCode") if isinstance(value, dict) else None
-    if isinstance(value, dict) and isinstance(value.get("output", value.get("message")), str):
-        text = str(value.get("output", value.get("message")))
-    else:
-        text = plain_text(value) or (arguments_json(value) if value else str(run.get("status") or ""))
+    fields = dict_or_empty(value)
+    exit_code = parse_exit_code(fields.get("exitCode"))
+    output = fields.get("output", fields.get("message"))
+    if not isinstance(output, str):
+        output = plain_text(value) or (output_text(value) if value else str(run.get("status") or ""))
     builder.add_result(
-        str(part.get("toolUseID") or part.get("tool_use_id") or ""), text, at=at,
-        failed=run.get("status") in FAILED or bool(code), exit_code=code if isinstance(code, int) else None,
+        str(part.get("toolUseID") or part.get("tool_use_id") or ""),
+        output,
+        at=at,
+        failed=run.get("status") in FAILED_STATES or bool(exit_code),
+        exit_code=exit_code,
         files=embedded_images(value),
-    )  # fmt: skip
+    )
 
 
 def _add_reply(message: dict[str, Any], builder: SessionBuilder) -> None:
-    content, usage = message.get("content"), dict_or_empty(message.get("usage"))
+    content = message.get("content")
+    usage = dict_or_empty(message.get("usage"))
     builder.add_reply(
-        text_of_parts(content), at=parse_time(usage.get("timestamp")), reasoning=reasoning_text(content),
-        calls=tool_use_calls(content), usage=_parse_usage(usage), model=str(usage.get("model") or ""),
-    )  # fmt: skip
+        text_of_parts(content),
+        at=parse_time(usage.get("timestamp")),
+        reasoning=reasoning_text(content),
+        calls=tool_use_calls(content),
+        usage=_parse_usage(usage),
+        model=str(usage.get("model") or ""),
+    )
     builder.complete_reply()
     if dict_or_empty(message.get("state")).get("type") == "cancelled":
         builder.stop_run("canceled by the user")
@@ -144,17 +153,20 @@ def _add_reply(message: dict[str, Any], builder: SessionBuilder) -> None:
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
     """Parse the token usage. Amp's input count excludes cached tokens, so they are added to it."""
-    read, written = parse_count(usage.get("cacheReadInputTokens")), parse_count(usage.get("cacheCreationInputTokens"))
+    cache_read = parse_count(usage.get("cacheReadInputTokens"))
+    cache_write = parse_count(usage.get("cacheCreationInputTokens"))
     return Usage(
-        parse_count(usage.get("inputTokens")) + read + written, parse_count(usage.get("outputTokens")), read, written
+        input=parse_count(usage.get("inputTokens")) + cache_read + cache_write,
+        output=parse_count(usage.get("outputTokens")),
+        cache_read=cache_read,
+        cache_write=cache_write,
     )
 
 
 def _add_summary(message: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     """Add the summary that replaces the earlier conversation in the model's context."""
-    content = message.get("content")
-    for part in content if isinstance(content, list) else []:
-        summary = dict_or_empty(dict_or_empty(part).get("summary"))
+    for part in dicts(message.get("content")):
+        summary = dict_or_empty(part.get("summary"))
         if text := summary.get("summary"):
             builder.add_compaction("compacted by Amp", str(text), at=at)
             return True

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, list_or_empty
 from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
@@ -16,10 +16,11 @@ from core.exchange.importers.record import (
     list_records,
     parse_cost,
     parse_count,
+    parse_exit_code,
     parse_time,
     read_document,
 )
-from core.exchange.importers.session_builder import SessionBuilder
+from core.exchange.importers.session_builder import SessionBuilder, SubagentCall
 
 
 class AtifImporter:
@@ -64,11 +65,10 @@ def _read_trajectory(document: dict[str, Any], key: str, size: int, parent: str 
         "parent": parent,
     }
     yield details_record(key, details)
-    yield from list_records(key, steps if isinstance(steps, list) else [], file_bytes=size)
-    for number, below in enumerate(document.get("subagent_trajectories") or (), 1):
-        if isinstance(below, dict):
-            below_id = below.get("trajectory_id") or f"sub-agent {number}"
-            yield from _read_trajectory(below, f"{key}/{below_id}", size, key)
+    yield from list_records(key, list_or_empty(steps), file_bytes=size)
+    for number, subagent in enumerate(dicts(document.get("subagent_trajectories")), 1):
+        subagent_id = subagent.get("trajectory_id") or f"sub-agent {number}"
+        yield from _read_trajectory(subagent, f"{key}/{subagent_id}", size, parent=key)
 
 
 def _set_details(data: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:
@@ -82,7 +82,7 @@ def _set_details(data: dict[str, Any], builder: SessionBuilder, open_session: Op
     builder.latest = max(builder.latest, parse_time(data.get("started_at")))
     if parent := data.get("parent"):
         call = open_session(parent).subagent_call(builder.key)
-        builder.set_parent(parent, call.id, str(agent.get("name") or "agent"))
+        builder.set_parent(parent, SubagentCall(call.id, str(agent.get("name") or "agent")))
 
 
 def _add_agent_step(data: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> None:
@@ -94,40 +94,41 @@ def _add_agent_step(data: dict[str, Any], at: int, builder: SessionBuilder, open
             str(call.get("function_name") or "tool"),
             arguments_json(call.get("arguments")),
         )
-        for index, call in enumerate(data.get("tool_calls") or ())
-        if isinstance(call, dict)
+        for index, call in enumerate(dicts(data.get("tool_calls")))
     ]
-    cost = metrics.get("cost_usd")
-    if data.get("llm_call_count") != 0 or calls or data.get("message"):
+    called_model = data.get("llm_call_count") != 0
+    if called_model or calls or data.get("message"):
         builder.add_reply(
-            plain_text(data.get("message")), at=at, reasoning=str(data.get("reasoning_content") or ""), calls=calls,
+            plain_text(data.get("message")),
+            at=at,
+            reasoning=str(data.get("reasoning_content") or ""),
+            calls=calls,
             usage=Usage(
-                input=parse_count(metrics.get("prompt_tokens")), output=parse_count(metrics.get("completion_tokens")),
+                input=parse_count(metrics.get("prompt_tokens")),
+                output=parse_count(metrics.get("completion_tokens")),
                 cache_read=parse_count(metrics.get("cached_tokens")),
                 reasoning=parse_count(extra.get("reasoning_tokens")),
             ),
-            model=str(data.get("model_name") or ""), cost=parse_cost(cost),
-        )  # fmt: skip
-    observation = data.get("observation")
-    for index, result in enumerate(observation.get("results") or () if isinstance(observation, dict) else ()):
-        if isinstance(result, dict):
-            id = str(
-                result.get("source_call_id")
-                or (calls[index].id if index < len(calls) else f"step {builder.record_count} result {index}")
-            )
-            _add_result(result, id, builder)
+            model=str(data.get("model_name") or ""),
+            cost=parse_cost(metrics.get("cost_usd")),
+        )
+    results = dicts(dict_or_empty(data.get("observation")).get("results"))
+    for index, result in enumerate(results):
+        call_id = calls[index].id if index < len(calls) else f"step {builder.record_count} result {index}"
+        _add_result(result, str(result.get("source_call_id") or call_id), builder)
 
 
-def _add_result(result: dict[str, Any], id: str, builder: SessionBuilder) -> None:
+def _add_result(result: dict[str, Any], call_id: str, builder: SessionBuilder) -> None:
     extra = dict_or_empty(result.get("extra"))
-    for below in result.get("subagent_trajectory_ref") or ():
-        if isinstance(below, dict) and below.get("trajectory_id"):
-            child = f"{builder.key}/{below['trajectory_id']}"
-            builder.start_subagent(id, child, str(extra.get("called") or "agent"))
-            builder.end_subagent(id, child, "completed")
-    code = extra.get("exit_code")
-    failed = extra.get("failed") is True
+    for reference in dicts(result.get("subagent_trajectory_ref")):
+        if trajectory_id := reference.get("trajectory_id"):
+            child = f"{builder.key}/{trajectory_id}"
+            builder.start_subagent(call_id, child, str(extra.get("called") or "agent"))
+            builder.end_subagent(call_id, child, "completed")
     builder.add_result(
-        id, plain_text(result.get("content")), failed=failed, at=parse_time(extra.get("timestamp")),
-        exit_code=code if isinstance(code, int) else None,
-    )  # fmt: skip
+        call_id,
+        plain_text(result.get("content")),
+        at=parse_time(extra.get("timestamp")),
+        failed=extra.get("failed") is True,
+        exit_code=parse_exit_code(extra.get("exit_code")),
+    )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.exchange.importers.export_archive import is_zip, member_names, read_documents, read_member_head
+from core.exchange.importers.message_parts import dicts
 
 CONVERSATIONS = "conversations*.json"  # the files with conversations; a large export has several numbered ones
 HEAD_BYTES = 65_536
@@ -22,7 +23,6 @@ def conversations_head(path: Path, head: bytes) -> bytes:
 
 def read_conversations(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the conversations in an export: of all files in a ZIP, or of one unpacked file."""
-    for _, document in read_documents(path, CONVERSATIONS if path.suffix == ".zip" else escape(path.name)):
-        for conversation in document if isinstance(document, list) else [document]:
-            if isinstance(conversation, dict):
-                yield conversation
+    pattern = CONVERSATIONS if path.suffix == ".zip" else escape(path.name)
+    for document in read_documents(path, pattern):
+        yield from dicts(document.value if isinstance(document.value, list) else [document.value])

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.exchange.importers.chat_exports import conversations_head, read_conversations
 from core.exchange.importers.foreign_call import ForeignCall
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, list_or_empty
 from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
@@ -50,10 +50,9 @@ class ChatGptImporter:
         for conversation in read_conversations(path):
             nodes = dict_or_empty(conversation.pop("mapping", None))
             branch = _branch(nodes, conversation.get("current_node"))
-            others = [name for name in nodes if name not in branch]
             key = str(conversation.get("conversation_id") or conversation.get("id") or conversation.get("title"))
             messages = dicts([dict_or_empty(nodes[name]).get("message") for name in branch])
-            other_messages = [dict_or_empty(nodes[name]).get("message") for name in others]
+            other_messages = [dict_or_empty(node).get("message") for name, node in nodes.items() if name not in branch]
             messages += [{"other branch": message} for message in other_messages if message]
             yield details_record(key, conversation)
             yield from list_records(key, messages, identities=[message.get("id") or "" for message in messages])
@@ -82,23 +81,26 @@ def _branch(nodes: dict[str, Any], leaf: Any) -> list[str]:
 
 
 def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
-    author, metadata = dict_or_empty(message.get("author")), dict_or_empty(message.get("metadata"))
+    author = dict_or_empty(message.get("author"))
+    metadata = dict_or_empty(message.get("metadata"))
     content = dict_or_empty(message.get("content"))
-    text, at = _text(content), parse_time(message.get("create_time"))
+    text = _text(content)
+    at = parse_time(message.get("create_time"))
     model = str(metadata.get("model_slug") or "")
     recipient = str(message.get("recipient") or "all")
     match author.get("role"):
         case "user" if text and not metadata.get("is_visually_hidden_from_conversation"):
             builder.add_user_message(text, at)
         case "assistant" if content.get("content_type") in ("thoughts", "reasoning_recap"):
-            builder.add_reply(at=at, id=_turn(builder), reasoning=text, model=model)
+            builder.add_reply(at=at, reply_id=_reply_id(builder), reasoning=text, model=model)
         case "assistant" if recipient != "all":  # a message to a tool is a call of that tool
-            id = str(message.get("id") or f"call {builder.record_count}")
-            builder.state(_ReplyState).open_calls.append(_OpenCall(id, recipient.partition(".")[0]))
-            call = ForeignCall(id, recipient, text if text.startswith("{") else arguments_json({"input": text}))
-            builder.add_reply(at=at, id=_turn(builder), calls=[call], model=model)
+            call_id = str(message.get("id") or f"call {builder.record_count}")
+            builder.state(_ReplyState).open_calls.append(_OpenCall(call_id, _tool_name(recipient)))
+            arguments = text if text.startswith("{") else arguments_json({"input": text})
+            call = ForeignCall(call_id, recipient, arguments)
+            builder.add_reply(at=at, reply_id=_reply_id(builder), calls=[call], model=model)
         case "assistant" if text:
-            builder.add_reply(text, at=at, id=_turn(builder), model=model)
+            builder.add_reply(text, at=at, reply_id=_reply_id(builder), model=model)
         case "tool":
             return _add_result(str(author.get("name") or ""), text, at, builder)
         case role:
@@ -106,15 +108,20 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
     return True
 
 
-def _turn(builder: SessionBuilder) -> str:
+def _reply_id(builder: SessionBuilder) -> str:
     """Return the ID of the current reply. All assistant messages up to the next tool result belong to one reply."""
     return f"turn {builder.state(_ReplyState).turn}"
+
+
+def _tool_name(recipient: str) -> str:
+    """Return the part of a name such as `browser.search` that calls and results have in common."""
+    return recipient.partition(".")[0]
 
 
 def _add_result(tool: str, text: str, at: int, builder: SessionBuilder) -> bool:
     """Add a result to the first open call of this tool. Return false if the tool has no open call."""
     state = builder.state(_ReplyState)
-    call = next((call for call in state.open_calls if call.tool == tool.partition(".")[0]), None)
+    call = next((call for call in state.open_calls if call.tool == _tool_name(tool)), None)
     if call is None:
         return False
     state.open_calls.remove(call)
@@ -129,7 +136,7 @@ def _text(content: dict[str, Any]) -> str:
     An image, which the export keeps in another file, is shown as its name in brackets.
     """
     if thoughts := content.get("thoughts"):
-        entries = [dict_or_empty(thought) for thought in thoughts] if isinstance(thoughts, list) else []
+        entries = [dict_or_empty(thought) for thought in list_or_empty(thoughts)]
         return "\n\n".join(f"{entry.get('summary') or ''}\n{entry.get('content') or ''}".strip() for entry in entries)
     parts = content.get("parts")
     if isinstance(parts, list):
@@ -138,6 +145,9 @@ def _text(content: dict[str, Any]) -> str:
 
 
 def _part_text(part: Any) -> str:
-    if isinstance(part, dict):
-        return str(part.get("text") or (f"[{part['asset_pointer']}]" if part.get("asset_pointer") else ""))
-    return part if isinstance(part, str) else ""
+    if isinstance(part, str):
+        return part
+    fields = dict_or_empty(part)
+    if fields.get("asset_pointer") and not fields.get("text"):
+        return f"[{fields['asset_pointer']}]"
+    return str(fields.get("text") or "")

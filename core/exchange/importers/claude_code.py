@@ -13,8 +13,10 @@ from core.exchange.importers.message_parts import (
     dict_or_empty,
     dicts,
     embedded_images,
+    list_or_empty,
     parse_usage,
     reasoning_text,
+    text_of_parts,
     tool_use_calls,
 )
 from core.exchange.importers.record import (
@@ -29,12 +31,12 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 from core.timeline.text_diff import line_counts
 
-EDITS = ("Edit", "MultiEdit", "Write")
-CONVERTED = frozenset({"user", "assistant", "summary", "system"})
+EDIT_TOOLS = ("Edit", "MultiEdit", "Write")
 COMMAND = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
-INTERRUPTED = "[Request interrupted by user"
+INTERRUPTED_PREFIX = "[Request interrupted by user"
+NORMAL_STOP_REASONS = frozenset({"end_turn", "tool_use", "stop_sequence"})
 # Characters of a changed file, before and after the change together. The contents of larger files are not stored.
-MAX_FILE = 1 << 20
+MAX_CHANGE_LENGTH = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,56 +86,55 @@ class ClaudeCodeImporter:
 
     def _files(self, path: Path) -> SessionFiles:
         name = plain_path(path).stem
-        below = sorted((path.with_name(name) / "subagents").glob("*.jsonl"))
-        return [(path, name), *((child, f"{name}/{child.stem.removeprefix('agent-')}") for child in below)]
+        subagent_files = sorted((path.with_name(name) / "subagents").glob("*.jsonl"))
+        return [(path, name), *((file, f"{name}/{file.stem.removeprefix('agent-')}") for file in subagent_files)]
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
         if not isinstance(data, dict):
             return False
         if data.get("isSidechain") is True and "/" not in builder.key:
-            builder = _sidechain(data, builder, open_session)
+            builder = _sidechain_builder(data, builder, open_session)
         elif "/" in builder.key and not builder.has_events():
             _set_parent(builder, open_session)
         if not builder.has_events():
             builder.set_details(folder=str(data.get("cwd") or ""))
-        return _line(data, builder)
+        return _add_record(data, builder)
 
 
-def _line(data: dict[str, Any], builder: SessionBuilder) -> bool:
-    if data.get("type") not in CONVERTED:
-        return False
+def _add_record(data: dict[str, Any], builder: SessionBuilder) -> bool:
     at = parse_time(data.get("timestamp"))
     match data.get("type"):
         case "user" if isinstance(data.get("message"), dict):
-            return _user(data, data["message"], at, builder)
+            return _add_user_message(data, at, builder)
         case "assistant" if isinstance(data.get("message"), dict):
-            _assistant(data["message"], at, builder)
+            _add_reply(data["message"], at, builder)
             return True
         case "summary" if isinstance(data.get("summary"), str) and not builder.has_events():
             builder.set_details(title=data["summary"])
             return True
         case "system" if data.get("subtype") == "compact_boundary":
             metadata = data.get("compactMetadata") or {}
-            builder.add_compaction(f"compacted by Claude Code ({metadata.get('trigger', 'auto')})",
-                              before=parse_count(metadata.get("preTokens")), at=at)  # fmt: skip
+            reason = f"compacted by Claude Code ({metadata.get('trigger', 'auto')})"
+            builder.add_compaction(reason, before=parse_count(metadata.get("preTokens")), at=at)
             return True
         case _:
             return False
 
 
-def _user(data: dict[str, Any], message: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    content = message.get("content")
-    results = [part for part in content if _is(part, "tool_result")] if isinstance(content, list) else []
+def _add_user_message(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    """Add the tool results in a message with the role user, then what the user typed."""
+    content = data["message"].get("content")
+    results = [part for part in dicts(content) if part.get("type") == "tool_result"]
     for part in results:
-        _result(part, data.get("toolUseResult"), at, builder)
+        _add_result(part, data.get("toolUseResult"), at, builder)
     text = plain_text(content)
     if data.get("isCompactSummary"):
         builder.add_compaction("summary of the earlier conversation", text, at=at)
         return True
     if data.get("isMeta") or text.startswith(("<local-command-", "Caveat:")):
         return bool(results)
-    if text.startswith(INTERRUPTED):
+    if text.startswith(INTERRUPTED_PREFIX):
         builder.stop_run("interrupted by the user", at)
         return True
     if command := COMMAND.search(text):
@@ -144,105 +145,116 @@ def _user(data: dict[str, Any], message: dict[str, Any], at: int, builder: Sessi
     return bool(text or files or results)
 
 
-def _assistant(message: dict[str, Any], at: int, builder: SessionBuilder) -> None:
+def _add_reply(message: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     content = message.get("content")
     usage = parse_usage(message.get("usage"))
     model = str(message.get("model") or "")
+    stop_reason = str(message.get("stop_reason") or "")
     builder.add_reply(
-        plain_text([part for part in content if _is(part, "text")] if isinstance(content, list) else content),
-        at=at, id=str(message.get("id") or ""), reasoning=reasoning_text(content), calls=tool_use_calls(content),
-        usage=usage if usage != Usage() else None, model="" if model == "<synthetic>" else model,
-        stop=_stop(message.get("stop_reason")),
-    )  # fmt: skip
+        text_of_parts(content),
+        at=at,
+        reply_id=str(message.get("id") or ""),
+        reasoning=reasoning_text(content),
+        calls=tool_use_calls(content),
+        usage=usage if usage != Usage() else None,
+        model="" if model == "<synthetic>" else model,
+        stop_reason="" if stop_reason in NORMAL_STOP_REASONS else stop_reason,
+    )
     state = builder.state(_SessionState)
     for part in dicts(content):
         arguments = part.get("input")
         if part.get("type") != "tool_use" or not isinstance(arguments, dict):
             continue
-        if part.get("name") in EDITS:
+        if part.get("name") in EDIT_TOOLS:
             state.edits[part.get("id")] = arguments
         if prompt := arguments.get("prompt"):
             subagent = str(arguments.get("subagent_type") or "agent")
-            state.tasks[prompt] = _Task(str(part.get("id") or ""), str(prompt), subagent)
+            state.tasks[prompt] = _Task(call_id=str(part.get("id") or ""), prompt=str(prompt), subagent=subagent)
 
 
-def _result(part: dict[str, Any], tool_result: Any, at: int, builder: SessionBuilder) -> None:
-    call, failed = str(part.get("tool_use_id") or ""), part.get("is_error") is True
-    state = builder.state(_SessionState)
-    edit = state.edits.pop(call, None)
-    if isinstance(tool_result, dict):
-        if agent := tool_result.get("agentId"):
-            task = next((task for task in state.tasks.values() if task.call_id == call), _Task(call, "", "agent"))
-            child = f"{builder.key.split('/')[0]}/{agent}"
-            builder.start_subagent(call, child, task.subagent, task.prompt)
-            builder.end_subagent(call, child, str(tool_result.get("status") or "completed"))
-        _changed(call, tool_result, builder)
-    elif edit and not failed:
-        _edited(call, edit, builder)
-    builder.add_result(
-        call, plain_text(part.get("content")), at=at, failed=failed,
-        files=embedded_images(part.get("content")),
-    )  # fmt: skip
+def _add_result(part: dict[str, Any], details: Any, at: int, builder: SessionBuilder) -> None:
+    """Add a tool result, and before it the sub-agent or the file change that it reports.
+
+    `details` is what Claude Code stored about the result for its own user interface.
+    """
+    call_id = str(part.get("tool_use_id") or "")
+    failed = part.get("is_error") is True
+    edit_arguments = builder.state(_SessionState).edits.pop(call_id, None)
+    if isinstance(details, dict):
+        if details.get("agentId"):
+            _add_subagent(call_id, details, builder)
+        _add_reported_change(call_id, details, builder)
+    elif edit_arguments and not failed:
+        _add_change_from_arguments(call_id, edit_arguments, builder)
+    content = part.get("content")
+    builder.add_result(call_id, plain_text(content), at=at, failed=failed, files=embedded_images(content))
 
 
-def _changed(call: str, tool_result: dict[str, Any], builder: SessionBuilder) -> None:
-    """Add a file change from the result of an edit or write, which contains the file as it was before."""
-    path, before = tool_result.get("filePath"), tool_result.get("originalFile")
-    if not isinstance(path, str) or not (before is None or isinstance(before, str)):
+def _add_subagent(call_id: str, details: dict[str, Any], builder: SessionBuilder) -> None:
+    tasks = builder.state(_SessionState).tasks.values()
+    task = next((task for task in tasks if task.call_id == call_id), _Task(call_id, prompt="", subagent="agent"))
+    child = f"{builder.key.split('/')[0]}/{details['agentId']}"
+    builder.start_subagent(call_id, child, task.subagent, task.prompt)
+    builder.end_subagent(call_id, child, str(details.get("status") or "completed"))
+
+
+def _add_reported_change(call_id: str, details: dict[str, Any], builder: SessionBuilder) -> None:
+    """Add the file change that the result of an edit or write reports, with the file as it was before."""
+    path, before = details.get("filePath"), details.get("originalFile")
+    if not isinstance(path, str) or not isinstance(before, str | None):
         return
-    old, new = tool_result.get("oldString"), tool_result.get("newString")
+    after = _contents_after(before, details)
+    if after is None or len(after) + len(before or "") > MAX_CHANGE_LENGTH:
+        return
+    lines = [line for hunk in dicts(details.get("structuredPatch")) for line in list_or_empty(hunk.get("lines"))]
+    added = sum(str(line).startswith("+") for line in lines)
+    if not added and before is None:
+        added = len(after.splitlines())
+    removed = sum(str(line).startswith("-") for line in lines)
+    builder.add_file_change(call_id, path, before, after, added, removed)
+
+
+def _contents_after(before: str | None, details: dict[str, Any]) -> str | None:
+    """Return the contents of a file after an edit or write; None if the details do not tell them."""
+    old, new, written = details.get("oldString"), details.get("newString"), details.get("content")
     if isinstance(before, str) and isinstance(old, str) and isinstance(new, str):
-        after = before.replace(old, new) if tool_result.get("replaceAll") else before.replace(old, new, 1)
-    elif isinstance(tool_result.get("content"), str) and tool_result.get("type") in ("create", "update"):
-        after = tool_result["content"]
-    else:
-        return
-    if len(after) + len(before or "") <= MAX_FILE:
-        patch = [line for hunk in tool_result.get("structuredPatch") or () if isinstance(hunk, dict)
-                 for line in hunk.get("lines") or () if isinstance(line, str)]  # fmt: skip
-        added = sum(line.startswith("+") for line in patch) or (len(after.splitlines()) if before is None else 0)
-        builder.add_file_change(call, path, before, after, added, sum(line.startswith("-") for line in patch))
+        return before.replace(old, new) if details.get("replaceAll") else before.replace(old, new, 1)
+    if isinstance(written, str) and details.get("type") in ("create", "update"):
+        return written
+    return None
 
 
-def _edited(call: str, arguments: dict[str, Any], builder: SessionBuilder) -> None:
+def _add_change_from_arguments(call_id: str, arguments: dict[str, Any], builder: SessionBuilder) -> None:
     """Add a file change from an edit's arguments, if its result has no details: only the replaced text is known."""
     path, edits = arguments.get("file_path"), arguments.get("edits")
-    parts = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else [arguments]
+    parts = dicts(edits) if isinstance(edits, list) else [arguments]
     before = None if "content" in arguments else "\n".join(str(part.get("old_string") or "") for part in parts)
     after = "\n".join(str(part.get("new_string") or part.get("content") or "") for part in parts)
-    if isinstance(path, str) and len(after) + len(before or "") <= MAX_FILE:
+    if isinstance(path, str) and len(after) + len(before or "") <= MAX_CHANGE_LENGTH:
         added, removed = line_counts((before or "").encode(), after.encode()) or (0, 0)
-        builder.add_file_change(call, path, before, after, added, removed)
+        builder.add_file_change(call_id, path, before, after, added, removed)
 
 
-def _sidechain(data: dict[str, Any], main: SessionBuilder, open_session: OpenSession) -> SessionBuilder:
+def _sidechain_builder(data: dict[str, Any], main: SessionBuilder, open_session: OpenSession) -> SessionBuilder:
     """Return the builder of the sub-agent that a record belongs to.
 
     Only for old versions, which write a sub-agent's records into the file of the main session.
     """
     state = main.state(_SessionState)
-    parent, id = data.get("parentUuid"), data.get("uuid")
-    key = state.sidechains.get(parent) if isinstance(parent, str) else None
+    parent_id, record_id = data.get("parentUuid"), data.get("uuid")
+    key = state.sidechains.get(parent_id) if isinstance(parent_id, str) else None
     if key is None:
-        key = f"{main.key}/{id}"
+        key = f"{main.key}/{record_id}"
         prompt = plain_text(dict_or_empty(data.get("message")).get("content"))
         task = state.tasks.get(prompt)
         if task and task.call_id:
             main.start_subagent(task.call_id, key, task.subagent, prompt)
-        open_session(key).set_parent(main.key, *main.subagent_call(key))
-    if isinstance(id, str):
-        state.sidechains[id] = key
+        open_session(key).set_parent(main.key, main.subagent_call(key))
+    if isinstance(record_id, str):
+        state.sidechains[record_id] = key
     return open_session(key)
 
 
 def _set_parent(child: SessionBuilder, open_session: OpenSession) -> None:
     key = child.key.partition("/")[0]
-    child.set_parent(key, *open_session(key).subagent_call(child.key))
-
-
-def _is(part: Any, kind: str) -> bool:
-    return isinstance(part, dict) and part.get("type") == kind
-
-
-def _stop(reason: Any) -> str:
-    return str(reason) if reason and reason not in ("end_turn", "tool_use", "stop_sequence") else ""
+    child.set_parent(key, open_session(key).subagent_call(child.key))

@@ -9,9 +9,11 @@ from core.domain.events import Usage
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import plain_text
 from core.exchange.importers.message_parts import (
-    arguments_json,
     dict_or_empty,
+    dicts,
     embedded_images,
+    list_or_empty,
+    output_text,
     reasoning_text,
     tool_use_calls,
 )
@@ -51,8 +53,7 @@ class ClineImporter:
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         document = dict_or_empty(read_document(path))
         key = str(document.get("sessionId") or plain_path(path).stem.removesuffix(MESSAGES_SUFFIX))
-        listed = document.get("messages")
-        messages = listed if isinstance(listed, list) else []
+        messages = list_or_empty(document.get("messages"))
         identities = [dict_or_empty(message).get("id") for message in messages]
         yield details_record(key, _details(path))
         yield from list_records(key, messages, file_bytes=path.stat().st_size, identities=identities)
@@ -78,9 +79,9 @@ class ClineImporter:
 
 def _details(path: Path) -> dict[str, str]:
     """Return the folder, model and title, which Cline stores in a file next to the messages."""
-    plain = plain_path(path)
-    file = plain.with_name(plain.stem.removesuffix(MESSAGES_SUFFIX) + ".json")
-    document = dict_or_empty(read_document(file)) if file != plain and file.is_file() else {}
+    messages_file = plain_path(path)
+    file = messages_file.with_name(messages_file.stem.removesuffix(MESSAGES_SUFFIX) + ".json")
+    document = dict_or_empty(read_document(file)) if file != messages_file and file.is_file() else {}
     title = dict_or_empty(document.get("metadata")).get("title")
     values = {"folder": document.get("cwd"), "model": document.get("model"), "title": title}
     return {name: str(value or "") for name, value in values.items()}
@@ -89,7 +90,7 @@ def _details(path: Path) -> dict[str, str]:
 def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
     """Add the tool results in a message with the role user, then the text that the user typed."""
     parts = content if isinstance(content, list) else [content]
-    results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
+    results = [part for part in dicts(parts) if part.get("type") == "tool_result"]
     for result in results:
         _add_result(result, at, builder)
     text = plain_text([part for part in parts if part not in results])
@@ -103,24 +104,24 @@ def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
 def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     """Add a tool result. A Cline tool may take several queries at once; its result then has an item for each."""
     content = part.get("content")
-    items = [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
+    items = dicts(content)
     if items and all("success" in item for item in items):
-        outputs = [item.get("result") or item.get("error") or "" for item in items]
-        output = "\n".join(text if isinstance(text, str) else arguments_json(text) for text in outputs)
-        failed = any(item.get("success") is False for item in items)
+        output = "\n".join(output_text(item.get("result") or item.get("error") or "") for item in items)
+        has_failed_query = any(item.get("success") is False for item in items)
     else:
-        output = plain_text(content) or (arguments_json(content) if content and not items else "")
-        failed = False
-    failed = failed or part.get("is_error") is True
+        output = plain_text(content) or (output_text(content) if content and not items else "")
+        has_failed_query = False
+    failed = has_failed_query or part.get("is_error") is True
     builder.add_result(str(part.get("tool_use_id") or ""), output, at=at, failed=failed, files=embedded_images(items))
 
 
 def _add_reply(message: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    content, metrics = message.get("content"), dict_or_empty(message.get("metrics"))
+    content = message.get("content")
+    metrics = dict_or_empty(message.get("metrics"))
     builder.add_reply(
         plain_text(content),
         at=at,
-        id=str(message.get("id") or ""),
+        reply_id=str(message.get("id") or ""),
         reasoning=reasoning_text(content),
         calls=tool_use_calls(content),
         usage=_parse_usage(metrics),

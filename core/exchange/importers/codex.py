@@ -5,30 +5,37 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, embedded_images
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, embedded_images, output_text
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
     TranscriptRecord,
     head_records,
     parse_count,
+    parse_exit_code,
     parse_time,
     plain_path,
     read_lines,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
-HIDDEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<permissions")
+HIDDEN_PREFIXES = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    "<permissions",
+)
 PROCESS_EXIT = re.compile(r"^Process exited with code (-?\d+)$", re.MULTILINE)
 EXIT_CODE = re.compile(r"^Exit code: (-?\d+)$", re.MULTILINE)
 ENVELOPE = re.compile(rb'"type": ?"(?:session_meta|response_item|turn_context|event_msg)", ?"payload"')
-CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
-KEY = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}$")
+CALL_TYPES = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
+SESSION_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}$")
 
 
 @dataclass(slots=True)
@@ -39,14 +46,14 @@ class _TurnState:
         turn: The number of the current reply. The items of a reply have no common ID in the file.
         reasoning: The parts of the reasoning that were added to the reply `reasoning_turn`.
         has_usage_records: Whether the file has token usage records, so that the counts in events are ignored.
-        total: The last reported token count of the whole session.
+        total_usage: The last reported token count of the whole session.
     """
 
     turn: int = 0
     reasoning: list[str] = field(default_factory=list)
     reasoning_turn: int | None = None
     has_usage_records: bool = False
-    total: Any = None
+    total_usage: Any = None
 
     @property
     def reply_id(self) -> str:
@@ -80,16 +87,17 @@ class CodexImporter:
 
     def _files(self, path: Path) -> SessionFiles:
         name = plain_path(path).stem
-        match = KEY.search(name)
+        match = SESSION_ID.search(name)
         return [(path, match.group() if match else name)]
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
         if not isinstance(data, dict):
             return False
-        payload, at = data.get("payload"), parse_time(data.get("timestamp"))
+        payload = data.get("payload")
+        at = parse_time(data.get("timestamp"))
         if not isinstance(payload, dict):
-            return _early_record(data, at, builder)
+            return _add_early_record(data, at, builder)
         match data.get("type"):
             case "session_meta":
                 builder.set_details(folder=str(payload.get("cwd") or ""))
@@ -98,7 +106,7 @@ class CodexImporter:
                 builder.set_details(model=str(payload.get("model") or ""))
                 return True
             case "response_item":
-                return _item(payload, at, builder)
+                return _add_item(payload, at, builder)
             case "token_usage_record":
                 builder.state(_TurnState).has_usage_records = True
                 return add_usage(payload.get("usage"), builder)
@@ -106,33 +114,33 @@ class CodexImporter:
                 builder.add_compaction("compacted by Codex", str(payload.get("message") or ""), at=at)
                 return True
             case "event_msg":
-                return _event(payload, at, builder)
+                return _add_event(payload, at, builder)
             case _:
                 return False
 
 
-def _early_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+def _add_early_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     """Convert a record of an early version: a response item, the session's header, or a marker without content."""
     if "instructions" in data and "id" in data:
         builder.set_details(folder=str(data.get("cwd") or ""), model=str(data.get("model") or ""))
         builder.latest = max(builder.latest, at)
         return True
-    return data.get("record_type") == "state" or _item(data, at, builder)
+    return data.get("record_type") == "state" or _add_item(data, at, builder)
 
 
-def _item(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+def _add_item(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     kind = item.get("type")
     state = builder.state(_TurnState)
     if kind == "message":
-        return _message(item, at, builder)
+        return _add_message(item, at, builder)
     if kind == "reasoning":
         parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
         _add_reasoning(plain_text(parts), at, builder)
-    elif kind in CALLS:
-        builder.add_reply(at=at, id=state.reply_id, calls=[_call(item, str(kind))])
+    elif kind in CALL_TYPES:
+        builder.add_reply(at=at, reply_id=state.reply_id, calls=[_parse_call(item, str(kind))])
     elif isinstance(kind, str) and kind.endswith("_call_output"):
         state.turn += 1
-        _output(item, at, builder)
+        _add_result(item, at, builder)
     else:
         return False
     return True
@@ -150,60 +158,76 @@ def _add_reasoning(text: str, at: int, builder: SessionBuilder) -> None:
     parts = [part for part in text.split("\n\n") if part.strip()]
     missing = [part for part in parts if part.strip() not in state.reasoning]
     state.reasoning += [part.strip() for part in parts]
-    builder.add_reply(at=at, id=state.reply_id, reasoning="\n\n".join(missing))
+    builder.add_reply(at=at, reply_id=state.reply_id, reasoning="\n\n".join(missing))
 
 
-def _message(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    text, role = plain_text(item.get("content")), item.get("role")
+def _add_message(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    text = plain_text(item.get("content"))
+    role = item.get("role")
     state = builder.state(_TurnState)
     if role == "assistant":
-        builder.add_reply(text, at=at, id=state.reply_id)
+        builder.add_reply(text, at=at, reply_id=state.reply_id)
         return True
-    if role != "user" or text.lstrip().startswith(HIDDEN):
+    if role != "user" or text.lstrip().startswith(HIDDEN_PREFIXES):
         return False
     state.turn += 1
     builder.add_user_message(text, at, embedded_images(item.get("content")))
     return True
 
 
-def _call(item: dict[str, Any], kind: str) -> ForeignCall:
-    id = str(item.get("call_id") or item.get("id") or "")
-    if kind == "local_shell_call":
-        action = item.get("action")
-        return ForeignCall(id, "shell", arguments_json(dict_or_empty(action)))
-    if kind == "web_search_call":
-        return ForeignCall(id, "web_search", arguments_json(item.get("action")))
-    arguments = item.get("arguments") if kind == "function_call" else {"input": item.get("input")}
-    return ForeignCall(id, str(item.get("name") or "tool"), arguments_json(arguments))
+def _parse_call(item: dict[str, Any], kind: str) -> ForeignCall:
+    call_id = str(item.get("call_id") or item.get("id") or "")
+    match kind:
+        case "local_shell_call":
+            return ForeignCall(call_id, "shell", arguments_json(dict_or_empty(item.get("action"))))
+        case "web_search_call":
+            return ForeignCall(call_id, "web_search", arguments_json(item.get("action")))
+        case "function_call":
+            arguments = item.get("arguments")
+        case _:
+            arguments = {"input": item.get("input")}
+    return ForeignCall(call_id, str(item.get("name") or "tool"), arguments_json(arguments))
 
 
-def _output(item: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    """Add the result of a tool call, as the model read it.
+def _add_result(item: dict[str, Any], at: int, builder: SessionBuilder) -> None:
+    output = item.get("output")
+    result = _parse_output(output)
+    builder.add_result(
+        str(item.get("call_id") or ""),
+        result.text,
+        at=at,
+        failed=bool(result.exit_code) or dict_or_empty(output).get("success") is False,
+        exit_code=result.exit_code,
+        files=embedded_images(output),
+    )
+
+
+class _Output(NamedTuple):
+    text: str
+    exit_code: int | None = None
+
+
+def _parse_output(output: Any) -> _Output:
+    """Return the output of a tool, as the model read it.
 
     Shell tools put the exit code into the text: new versions into a header, old ones into a JSON object.
     """
-    output = item.get("output")
-    text = output if isinstance(output, str) else plain_text(output) or arguments_json(output)
-    code: int | None = None
+    text = plain_text(output) or output_text(output)
     if text.startswith('{"output":'):
         try:
-            plain = json.loads(text)
-            text, code = str(plain["output"]), plain.get("metadata", {}).get("exit_code")
+            value = json.loads(text)
+            return _Output(str(value["output"]), parse_exit_code(value.get("metadata", {}).get("exit_code")))
         except (ValueError, KeyError, AttributeError, RecursionError):
-            code = None
-    elif match := PROCESS_EXIT.search(text[:500]) or EXIT_CODE.search(text[:500]):
-        code = int(match.group(1))
-    failed = bool(code) or (isinstance(output, dict) and output.get("success") is False)
-    builder.add_result(
-        str(item.get("call_id") or ""), text, at=at, failed=failed, exit_code=code if isinstance(code, int) else None,
-        files=embedded_images(output),
-    )  # fmt: skip
+            return _Output(text)
+    header = text[:500]
+    match = PROCESS_EXIT.search(header) or EXIT_CODE.search(header)
+    return _Output(text, int(match.group(1)) if match else None)
 
 
-def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+def _add_event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     match event.get("type"):
         case "token_count":
-            return _count(event.get("info"), builder)
+            return _add_counted_usage(event.get("info"), builder)
         case "turn_aborted":
             builder.stop_run(str(event.get("reason") or "interrupted"), at)
         case "task_complete":
@@ -219,14 +243,14 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     return True
 
 
-def _count(info: Any, builder: SessionBuilder) -> bool:
+def _add_counted_usage(info: Any, builder: SessionBuilder) -> bool:
     """Add the token usage of a request. Codex repeats a count; it is new only if the session's total has changed."""
     state = builder.state(_TurnState)
     if state.has_usage_records or not isinstance(info, dict):
         return True
-    total = info.get("total_token_usage")
-    is_repeated = isinstance(total, dict) and total == state.total
-    state.total = total
+    total_usage = info.get("total_token_usage")
+    is_repeated = isinstance(total_usage, dict) and total_usage == state.total_usage
+    state.total_usage = total_usage
     return is_repeated or add_usage(info.get("last_token_usage"), builder)
 
 
@@ -236,11 +260,11 @@ def add_usage(usage: Any, builder: SessionBuilder) -> bool:
         return False
     builder.add_usage(
         Usage(
-            parse_count(usage.get("input_tokens")),
-            parse_count(usage.get("output_tokens")),
-            parse_count(usage.get("cached_input_tokens")),
-            parse_count(usage.get("cache_write_input_tokens")),
-            parse_count(usage.get("reasoning_output_tokens")),
+            input=parse_count(usage.get("input_tokens")),
+            output=parse_count(usage.get("output_tokens")),
+            cache_read=parse_count(usage.get("cached_input_tokens")),
+            cache_write=parse_count(usage.get("cache_write_input_tokens")),
+            reasoning=parse_count(usage.get("reasoning_output_tokens")),
         )
     )
     return True

@@ -3,29 +3,36 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.exchange.importers.codex import add_usage
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json
-from core.exchange.importers.record import OpenSession, TranscriptRecord, derive_key, read_lines
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty
+from core.exchange.importers.record import OpenSession, TranscriptRecord, derive_key, parse_exit_code, read_lines
 from core.exchange.importers.session_builder import SessionBuilder
 
-# For each type of item that is a tool call: the name of the tool, and the fields that hold its arguments.
-CALLS = {
-    "command_execution": ("exec_command", ("command",)),
-    "file_change": ("apply_patch", ("changes",)),
-    "mcp_tool_call": ("mcp", ("server", "tool", "arguments")),
-    "collab_tool_call": ("spawn_agent", ("tool", "prompt")),
-    "web_search": ("web_search", ("query",)),
-    "todo_list": ("update_plan", ("items",)),
+
+class _CallType(NamedTuple):
+    """A type of item that is a tool call. `arguments` are the fields of the item that hold the arguments."""
+
+    tool: str
+    arguments: tuple[str, ...]
+
+
+CALL_TYPES = {
+    "command_execution": _CallType("exec_command", ("command",)),
+    "file_change": _CallType("apply_patch", ("changes",)),
+    "mcp_tool_call": _CallType("mcp", ("server", "tool", "arguments")),
+    "collab_tool_call": _CallType("spawn_agent", ("tool", "prompt")),
+    "web_search": _CallType("web_search", ("query",)),
+    "todo_list": _CallType("update_plan", ("items",)),
 }
 QUIET_EVENTS = frozenset({"thread.started", "turn.started", "item.started", "item.updated"})
 
 
 @dataclass(slots=True)
-class _ReplyNumber:
-    turn: int = 0
+class _TurnCount:
+    turns: int = 0
 
 
 class CodexExecImporter:
@@ -45,10 +52,10 @@ class CodexExecImporter:
             return False
         kind, item = data.get("type"), data.get("item")
         if kind == "turn.completed":
-            _complete_turn(data.get("usage"), builder)
+            add_usage(data.get("usage"), builder)
+            builder.complete_run()
         elif kind == "turn.failed":
-            error = data.get("error")
-            builder.fail_run(str(error.get("message") if isinstance(error, dict) else "") or "an error")
+            builder.fail_run(str(dict_or_empty(data.get("error")).get("message") or "an error"))
         elif kind == "error":
             builder.fail_run(str(data.get("message") or "an error"))
         elif kind == "item.completed" and isinstance(item, dict):
@@ -58,31 +65,29 @@ class CodexExecImporter:
         return True
 
 
-def _complete_turn(usage: Any, builder: SessionBuilder) -> None:
-    add_usage(usage, builder)
-    builder.complete_run()
-
-
 def _add_item(item: dict[str, Any], builder: SessionBuilder) -> bool:
-    kind, id = item.get("type"), str(item.get("id") or "")
-    state = builder.state(_ReplyNumber)
-    reply = f"t{state.turn}"
+    kind = item.get("type")
+    state = builder.state(_TurnCount)
+    reply_id = f"t{state.turns}"
     if kind in ("agent_message", "plan"):
-        builder.add_reply(str(item.get("text") or ""), id=reply)
-        return True
-    if kind == "reasoning":
-        builder.add_reply(id=reply, reasoning=str(item.get("text") or ""))
-        return True
-    if kind not in CALLS:
+        builder.add_reply(str(item.get("text") or ""), reply_id=reply_id)
+    elif kind == "reasoning":
+        builder.add_reply(reply_id=reply_id, reasoning=str(item.get("text") or ""))
+    elif kind in CALL_TYPES:
+        _add_call(item, CALL_TYPES[str(kind)], reply_id, builder)
+        state.turns += 1
+    else:
         return False
-    tool, names = CALLS[str(kind)]
-    arguments = {name: item[name] for name in names if name in item}
-    builder.add_reply(id=reply, calls=[ForeignCall(id, tool, arguments_json(arguments))])
-    state.turn += 1
-    code = item.get("exit_code")
-    failed = item.get("status") in ("failed", "declined") or bool(code)
-    builder.add_result(id, _output(item), failed=failed, exit_code=code if isinstance(code, int) else None)
     return True
+
+
+def _add_call(item: dict[str, Any], call_type: _CallType, reply_id: str, builder: SessionBuilder) -> None:
+    call_id = str(item.get("id") or "")
+    arguments = {name: item[name] for name in call_type.arguments if name in item}
+    builder.add_reply(reply_id=reply_id, calls=[ForeignCall(call_id, call_type.tool, arguments_json(arguments))])
+    exit_code = parse_exit_code(item.get("exit_code"))
+    failed = item.get("status") in ("failed", "declined") or bool(exit_code)
+    builder.add_result(call_id, _output(item), failed=failed, exit_code=exit_code)
 
 
 def _output(item: dict[str, Any]) -> str:

@@ -8,13 +8,14 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, output_text
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
     TranscriptRecord,
     head_records,
     parse_count,
+    parse_exit_code,
     parse_time,
     plain_path,
     read_lines,
@@ -42,8 +43,7 @@ class CopilotCliImporter:
 
     def recognizes(self, path: Path, head: bytes) -> bool:
         first = next(head_records(head), {})
-        data = first.get("data")
-        return first.get("type") == "session.start" and isinstance(data, dict) and "copilotVersion" in data
+        return first.get("type") == "session.start" and "copilotVersion" in dict_or_empty(first.get("data"))
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         for file, key in self._files(path):
@@ -57,11 +57,12 @@ class CopilotCliImporter:
         return [(path, path.parent.name if stem == "events" else stem)]
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
-        event = record.value
-        data = event.get("data") if isinstance(event, dict) else None
-        if not isinstance(event, dict) or not isinstance(data, dict):
+        event = dict_or_empty(record.value)
+        data = event.get("data")
+        if not isinstance(data, dict):
             return False
-        kind, at = str(event.get("type") or ""), parse_time(event.get("timestamp"))
+        kind = str(event.get("type") or "")
+        at = parse_time(event.get("timestamp"))
         if kind in WITHOUT_CONTENT:
             return True
         if kind.startswith(("session.", "abort")):
@@ -75,9 +76,12 @@ def _add_message(kind: str, data: dict[str, Any], at: int, builder: SessionBuild
             builder.add_user_message(str(data.get("content") or ""), at)
         case "assistant.message":
             builder.add_reply(
-                str(data.get("content") or ""), at=at, reasoning=str(data.get("reasoningText") or ""),
-                calls=_calls(data.get("toolRequests")), model=str(data.get("model") or ""),
-            )  # fmt: skip
+                str(data.get("content") or ""),
+                at=at,
+                reasoning=str(data.get("reasoningText") or ""),
+                calls=_parse_calls(data.get("toolRequests")),
+                model=str(data.get("model") or ""),
+            )
         case "tool.execution_complete":
             _add_result(data, at, builder)
         case _:
@@ -85,24 +89,28 @@ def _add_message(kind: str, data: dict[str, Any], at: int, builder: SessionBuild
     return True
 
 
-def _calls(requests: Any) -> list[ForeignCall]:
+def _parse_calls(requests: Any) -> list[ForeignCall]:
     return [
         ForeignCall(
-            str(request.get("toolCallId") or ""), str(request.get("name") or "tool"),
+            str(request.get("toolCallId") or ""),
+            str(request.get("name") or "tool"),
             arguments_json(request.get("arguments")),
         )
-        for request in (requests if isinstance(requests, list) else [])
-        if isinstance(request, dict)
-    ]  # fmt: skip
+        for request in dicts(requests)
+    ]
 
 
 def _add_result(data: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    result, error, shell = (dict_or_empty(data.get(name)) for name in ("result", "error", "shellExecution"))
-    output, code = result.get("content") or error.get("message") or "", shell.get("exitCode")
+    result = dict_or_empty(data.get("result"))
+    error = dict_or_empty(data.get("error"))
+    command = dict_or_empty(data.get("shellExecution"))
     builder.add_result(
-        str(data.get("toolCallId") or ""), output if isinstance(output, str) else arguments_json(output), at=at,
-        failed=data.get("success") is False, exit_code=code if isinstance(code, int) else None,
-    )  # fmt: skip
+        str(data.get("toolCallId") or ""),
+        output_text(result.get("content") or error.get("message") or ""),
+        at=at,
+        failed=data.get("success") is False,
+        exit_code=parse_exit_code(command.get("exitCode")),
+    )
 
 
 def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
@@ -121,7 +129,7 @@ def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: Sessio
             builder.complete_reply()  # a usage record counts the reply that follows it
             builder.add_usage(_parse_usage(dict_or_empty(data.get("usage"))))
         case "session.shutdown":
-            return _add_total(data, builder)
+            _add_total_usage(data, builder)
         case "session.compaction_complete":
             before = parse_count(data.get("preCompactionTokens"))
             summary = str(data.get("summaryContent") or "")
@@ -135,18 +143,20 @@ def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: Sessio
     return True
 
 
-def _add_total(data: dict[str, Any], builder: SessionBuilder) -> bool:
+def _add_total_usage(data: dict[str, Any], builder: SessionBuilder) -> None:
     """Add the total that a process reports when it ends, unless it has recorded the usage of each reply."""
-    metrics = dict_or_empty(data.get("modelMetrics"))
     state = builder.state(_UsageState)
-    was_recorded, state.is_recorded = state.is_recorded, False
-    if was_recorded:
-        return True
-    for model in metrics.values():
-        builder.add_usage(_parse_usage(dict_or_empty(dict_or_empty(model).get("usage"))))
-    return True
+    if not state.is_recorded:
+        for metrics in dict_or_empty(data.get("modelMetrics")).values():
+            builder.add_usage(_parse_usage(dict_or_empty(dict_or_empty(metrics).get("usage"))))
+    state.is_recorded = False
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
-    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
-    return Usage(*(parse_count(usage.get(name)) for name in names))
+    return Usage(
+        input=parse_count(usage.get("inputTokens")),
+        output=parse_count(usage.get("outputTokens")),
+        cache_read=parse_count(usage.get("cacheReadTokens")),
+        cache_write=parse_count(usage.get("cacheWriteTokens")),
+        reasoning=parse_count(usage.get("reasoningTokens")),
+    )

@@ -8,7 +8,14 @@ from urllib.parse import unquote, urlsplit
 
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, reasoning_text, text_of_parts
+from core.exchange.importers.message_parts import (
+    arguments_json,
+    dict_or_empty,
+    dicts,
+    output_text,
+    reasoning_text,
+    text_of_parts,
+)
 from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
@@ -58,8 +65,8 @@ class CursorImporter:
             return True
         if not isinstance(message, dict):
             return False
-        inner = message.get("message")
-        content = inner.get("content") if isinstance(inner, dict) else message.get("content")
+        is_wrapped = isinstance(message.get("message"), dict)  # in the transcripts of the editor
+        content = (message["message"] if is_wrapped else message).get("content")
         match message.get("role"):
             case "user":
                 return _add_user_message(content, builder)
@@ -77,10 +84,11 @@ def _database_records(path: Path) -> Iterator[TranscriptRecord]:
     session = read_cursor_session(path)
     key = str(session.details.get("agentId") or path.parent.name)
     yield details_record(key, {**session.details, "folder": session.folder})
-    size, step = path.stat().st_size, 1 + len(session.messages)
+    size = path.stat().st_size
+    record_count = 1 + len(session.messages)
     for number, body in enumerate(session.messages, 1):
         raw, value = parse_line(body)
-        yield TranscriptRecord(key, raw, value, size * number // step)
+        yield TranscriptRecord(key, raw, value, bytes_read=size * number // record_count)
 
 
 def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
@@ -116,7 +124,7 @@ def _add_reply(content: Any, builder: SessionBuilder) -> None:
         )
         for number, part in enumerate(parts)
         if part.get("type") in ("tool-call", "tool_use")
-    ]  # fmt: skip
+    ]
     options = (dict_or_empty(dict_or_empty(part.get("providerOptions")).get("cursor")) for part in parts)
     model = next((str(option["modelName"]) for option in options if option.get("modelName")), "")
     builder.add_reply(text_of_parts(content), reasoning=reasoning_text(content), calls=calls, model=model)
@@ -124,13 +132,12 @@ def _add_reply(content: Any, builder: SessionBuilder) -> None:
 
 
 def _add_results(content: Any, builder: SessionBuilder) -> bool:
-    parts = content if isinstance(content, list) else []
-    results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool-result"]
+    results = [part for part in dicts(content) if part.get("type") == "tool-result"]
     for part in results:
         result = part.get("result", part.get("output"))
-        output = result if isinstance(result, str) else plain_text(result) or arguments_json(result)
+        output = plain_text(result) or output_text(result)
         match = EXIT_CODE.match(output)
-        code = int(match.group(1)) if match else None
-        failed = bool(code) or part.get("isError") is True
-        builder.add_result(str(part.get("toolCallId") or ""), output, failed=failed, exit_code=code)
+        exit_code = int(match.group(1)) if match else None
+        failed = bool(exit_code) or part.get("isError") is True
+        builder.add_result(str(part.get("toolCallId") or ""), output, failed=failed, exit_code=exit_code)
     return bool(results)

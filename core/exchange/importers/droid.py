@@ -58,9 +58,8 @@ class DroidImporter:
         return [(path, plain_path(path).stem)]
 
     def _details(self, path: Path) -> Iterator[TranscriptRecord]:
-        plain = plain_path(path)
-        settings = read_json_object(plain.with_name(f"{plain.stem}.settings.json"))
-        yield details_record(plain.stem, settings)
+        key = plain_path(path).stem
+        yield details_record(key, read_json_object(path.with_name(f"{key}.settings.json")))
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
@@ -93,9 +92,12 @@ def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder) -> b
             return _add_user_message(content, at, builder)
         case "assistant":
             builder.add_reply(
-                text_of_parts(content), at=at, reasoning=reasoning_text(content), calls=tool_use_calls(content),
+                text_of_parts(content),
+                at=at,
+                reasoning=reasoning_text(content),
+                calls=tool_use_calls(content),
                 model=str(message.get("modelId") or ""),
-            )  # fmt: skip
+            )
             builder.complete_reply()
             return True
         case _:
@@ -116,6 +118,12 @@ def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
     """Parse the token usage. Droid's input count excludes cached tokens, so they are added to it."""
-    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens", "thinkingTokens")
-    input, output, read, written, thoughts = (parse_count(usage.get(name)) for name in names)
-    return Usage(input + read + written, output, read, written, thoughts)
+    cache_read = parse_count(usage.get("cacheReadTokens"))
+    cache_write = parse_count(usage.get("cacheCreationTokens"))
+    return Usage(
+        input=parse_count(usage.get("inputTokens")) + cache_read + cache_write,
+        output=parse_count(usage.get("outputTokens")),
+        cache_read=cache_read,
+        cache_write=cache_write,
+        reasoning=parse_count(usage.get("thinkingTokens")),
+    )

@@ -27,10 +27,10 @@ class FileReplaced(Exception):
 
 @dataclass(slots=True)
 class _Tail:
-    """How far a file was read, in bytes, and its inode; 0 before the first read."""
+    """How far a file was read, in bytes, and its inode, which is None before the first read."""
 
-    at: int = 0
-    node: int = 0
+    bytes_read: int = 0
+    inode: int | None = None
 
 
 class AppendedLines:
@@ -39,19 +39,20 @@ class AppendedLines:
     Raise FileReplaced if a file was replaced or became shorter.
     """
 
-    def __init__(self, files: Callable[[], SessionFiles], *, blank: bool = False) -> None:
+    def __init__(self, files: Callable[[], SessionFiles], *, keep_blank: bool = False) -> None:
         self._files = files
-        self._blank = blank
+        self._keep_blank = keep_blank
         self._tails: dict[Path, _Tail] = {}
 
     def __call__(self) -> Iterator[TranscriptRecord]:
         for path, key in self._files():
-            tail, status = self._tails.setdefault(path, _Tail()), path.stat()
-            if status.st_size < tail.at or tail.node not in (0, status.st_ino):
+            tail = self._tails.setdefault(path, _Tail())
+            status = path.stat()
+            if status.st_size < tail.bytes_read or tail.inode not in (None, status.st_ino):
                 raise FileReplaced
-            tail.node = status.st_ino
-            for record in read_lines(path, key, start=tail.at, blank=self._blank):
-                tail.at = record.bytes_read
+            tail.inode = status.st_ino
+            for record in read_lines(path, key, start=tail.bytes_read, keep_blank=self._keep_blank):
+                tail.bytes_read = record.bytes_read
                 yield record
 
 
@@ -72,14 +73,14 @@ class UnseenRecords:
     For formats that can only be read from the beginning: as many records of each session as were yielded are skipped.
     """
 
-    def __init__(self, records: Callable[[], Iterator[TranscriptRecord]]) -> None:
-        self._records = records
+    def __init__(self, read_all: Callable[[], Iterator[TranscriptRecord]]) -> None:
+        self._read_all = read_all
         self._seen: Counter[str] = Counter()
 
     def __call__(self) -> Iterator[TranscriptRecord]:
-        read: Counter[str] = Counter()
-        for record in self._records():
-            read[record.key] += 1
-            if read[record.key] > self._seen[record.key]:
+        read_now: Counter[str] = Counter()
+        for record in self._read_all():
+            read_now[record.key] += 1
+            if read_now[record.key] > self._seen[record.key]:
                 self._seen[record.key] += 1
                 yield record

@@ -31,10 +31,24 @@ STEP_KINDS: Mapping[str, str] = MappingProxyType(
         for name in names.split()
     }
 )
+# The arguments of a call that the timeline shows, the most telling first.
 OBJECT_ARGUMENTS = (
-    "command", "cmd", "file_path", "path", "filePath", "filename", "notebook_path", "pattern", "query", "url",
-    "description", "prompt", "code", "name", "thought",
-)  # fmt: skip
+    "command",
+    "cmd",
+    "file_path",
+    "path",
+    "filePath",
+    "filename",
+    "notebook_path",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "prompt",
+    "code",
+    "name",
+    "thought",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +66,24 @@ def call_object(call: ForeignCall) -> str:
     The name of a tool that the timeline does not know precedes the text.
     """
     try:
-        plain = json.loads(call.arguments) if call.arguments else {}
+        arguments = json.loads(call.arguments) if call.arguments else {}
     except (ValueError, RecursionError):
-        plain = call.arguments
-    text = _text(plain)
-    return first_line(text if STEP_KINDS.get(call.tool.lower()) else f"{call.tool}: {text}" if text else call.tool)
+        arguments = call.arguments
+    text = _main_argument(arguments)
+    if not STEP_KINDS.get(call.tool.lower()):
+        text = f"{call.tool}: {text}" if text else call.tool
+    return first_line(text)
 
 
-def _text(plain: Any) -> str:
-    if isinstance(plain, str):
-        return plain
-    if not isinstance(plain, dict):
+def _main_argument(arguments: Any) -> str:
+    """Return the argument that tells most about a call, as text; empty if there is none."""
+    if isinstance(arguments, str):
+        return arguments
+    if not isinstance(arguments, dict):
         return ""
-    argument = next(filter(None, map(plain.get, OBJECT_ARGUMENTS)), None)
+    argument = next(filter(None, map(arguments.get, OBJECT_ARGUMENTS)), None)
     if argument is None:
-        argument = next((value for value in plain.values() if isinstance(value, str) and value), "")
+        argument = next((value for value in arguments.values() if isinstance(value, str) and value), "")
     return " ".join(map(str, argument)) if isinstance(argument, list) else str(argument)
 
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
-from core.exchange.importers.followable import AppendedLines, ReadNewRecords
+from core.exchange.importers.followable import AppendedLines, ReadNewRecords, details_first
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, list_or_empty, output_text
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -24,6 +23,7 @@ from core.exchange.importers.record import (
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
+FAILED_STATES = frozenset({"error", "cancelled"})  # of a tool call
 CONTEXT_TAG = "<session_context>"  # Gemini CLI starts a message of its own with this tag
 
 
@@ -71,13 +71,7 @@ class GeminiCliImporter:
                 yield from read_lines(file, key)
 
     def follow(self, path: Path) -> ReadNewRecords:
-        first, lines = [_folder_record(path)], AppendedLines(lambda: self._files(path))
-
-        def read_new() -> Iterator[TranscriptRecord]:
-            yield from chain(*first, lines())
-            first.clear()
-
-        return read_new
+        return details_first(_folder_record(path), AppendedLines(lambda: self._files(path)))
 
     def _files(self, path: Path) -> SessionFiles:
         return [(path, plain_path(path).stem)]
@@ -101,17 +95,15 @@ def _folder_record(path: Path) -> Iterator[TranscriptRecord]:
 
 
 def _document_records(path: Path, key: str) -> Iterator[TranscriptRecord]:
-    document = read_document(path)
-    document = dict_or_empty(document)
-    messages = document.pop("messages", None)
-    messages = messages if isinstance(messages, list) else []
-    identities = [message.get("id") if isinstance(message, dict) else "" for message in messages]
+    document = dict_or_empty(read_document(path))
+    messages = list_or_empty(document.pop("messages", None))
+    message_ids = [message.get("id") if isinstance(message, dict) else "" for message in messages]
     # The first entry changes whenever the session grows. It is identified by the session's ID, not by its content.
     yield from list_records(
         key,
         [document, *messages],
         file_bytes=path.stat().st_size,
-        identities=[document.get("sessionId"), *identities],
+        identities=[document.get("sessionId"), *message_ids],
     )
 
 
@@ -120,11 +112,9 @@ def _set_details(data: Any, builder: SessionBuilder) -> bool:
     if not isinstance(data, dict):
         return False
     builder.latest = max(builder.latest, parse_time(data.get("startTime")))
-    folders = data.get("directories")
-    folder = str(folders[0]) if isinstance(folders, list) and folders else ""
-    builder.set_details(title=str(data.get("summary") or ""), folder=folder)
-    messages = data.get("messages")
-    understood = [_add_message(message, builder) for message in (messages if isinstance(messages, list) else [])]
+    folder = next(iter(list_or_empty(data.get("directories"))), "")
+    builder.set_details(title=str(data.get("summary") or ""), folder=str(folder))
+    understood = [_add_message(message, builder) for message in list_or_empty(data.get("messages"))]
     return all(understood)
 
 
@@ -145,28 +135,27 @@ def _add_message(message: Any, builder: SessionBuilder) -> bool:
 def _add_user_message(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     """Add the text of a user message, and the tool results in it that no reply had."""
     content = data.get("content")
-    responses = [
-        part["functionResponse"] for part in (content if isinstance(content, list) else [])
-        if isinstance(part, dict) and isinstance(part.get("functionResponse"), dict)
-    ]  # fmt: skip
+    responses = dicts([part.get("functionResponse") for part in dicts(content)])
     for response in responses:
         _add_result(str(response.get("id") or ""), [{"functionResponse": response}], "", at, builder)
     text = plain_text(content)
-    seen = builder.state(_KnownMessages).user_messages
-    id = str(data.get("id") or "")
-    if text and not text.startswith(CONTEXT_TAG) and id not in seen:
+    known_ids = builder.state(_KnownMessages).user_messages
+    message_id = str(data.get("id") or "")
+    if text and not text.startswith(CONTEXT_TAG) and message_id not in known_ids:
         builder.add_user_message(text, at)
-    seen.add(id)
+    known_ids.add(message_id)
     return bool(text or responses)
 
 
 def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     """Add the content that earlier records of this reply did not have: text, thoughts, usage, tool calls, results."""
-    id = str(data.get("id") or "")
+    reply_id = str(data.get("id") or "")
     state = builder.state(_KnownMessages)
-    is_new = id not in state.replies
-    known = state.replies.setdefault(id, _KnownReply())
-    calls = {str(call.get("id") or f"{id} {index}"): call for index, call in enumerate(dicts(data.get("toolCalls")))}
+    is_new = reply_id not in state.replies
+    known = state.replies.setdefault(reply_id, _KnownReply())
+    calls = {
+        str(call.get("id") or f"{reply_id} {index}"): call for index, call in enumerate(dicts(data.get("toolCalls")))
+    }
     new_calls = {call_id: call for call_id, call in calls.items() if call_id not in known.calls}
     tokens = data.get("tokens")
     has_usage = isinstance(tokens, dict)
@@ -174,7 +163,7 @@ def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
         builder.add_reply(
             plain_text(data.get("content")) if is_new else "",
             at=at,
-            id=id,
+            reply_id=reply_id,
             reasoning=_thoughts(data) if is_new else "",
             calls=[
                 ForeignCall(call_id, str(call.get("name") or "tool"), arguments_json(call.get("args")))
@@ -187,9 +176,10 @@ def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     known.has_usage |= has_usage
     state.unanswered |= new_calls.keys()
     for call_id, call in calls.items():
-        if call.get("result") or call.get("status") in {"error", "cancelled"}:
-            status, moment = str(call.get("status") or ""), parse_time(call.get("timestamp"))
-            _add_result(call_id, call.get("result"), status, moment or at, builder)
+        status = str(call.get("status") or "")
+        if call.get("result") or status in FAILED_STATES:
+            ended_at = parse_time(call.get("timestamp")) or at
+            _add_result(call_id, call.get("result"), status, ended_at, builder)
     return True
 
 
@@ -199,31 +189,36 @@ def _thoughts(data: dict[str, Any]) -> str:
     return "\n\n".join(filter(None, texts))
 
 
-def _add_result(call: str, result: Any, status: str, at: int, builder: SessionBuilder) -> None:
+def _add_result(call_id: str, result: Any, status: str, at: int, builder: SessionBuilder) -> None:
     """Add the result of a tool call, unless the call already has one."""
     unanswered = builder.state(_KnownMessages).unanswered
-    if call not in unanswered:
+    if call_id not in unanswered:
         return
-    unanswered.remove(call)
-    parts = result if isinstance(result, list) else [result]
-    outputs, failed = [], status in {"error", "cancelled"}
-    for part in parts:
-        response = part.get("functionResponse") if isinstance(part, dict) else None
-        response = response.get("response") if isinstance(response, dict) else part
-        if isinstance(response, dict):
-            failed = failed or "error" in response
-            response = response.get("output", response.get("error", response))
-        outputs += [response if isinstance(response, str) else arguments_json(response)] if response else []
-    builder.add_result(call, "\n".join(outputs) or status, at=at, failed=failed)
+    unanswered.remove(call_id)
+    responses = [_response(part) for part in (result if isinstance(result, list) else [result])]
+    outputs = [_response_output(response) for response in responses if response]
+    failed = status in FAILED_STATES or any("error" in response for response in dicts(responses))
+    builder.add_result(call_id, "\n".join(filter(None, outputs)) or status, at=at, failed=failed)
+
+
+def _response(part: Any) -> Any:
+    """Return the response in a part of a tool result; the part itself if it contains no response."""
+    response = dict_or_empty(part).get("functionResponse")
+    return response.get("response") if isinstance(response, dict) else part
+
+
+def _response_output(response: Any) -> str:
+    if isinstance(response, dict):
+        response = response.get("output", response.get("error", response))
+    return output_text(response) if response else ""
 
 
 def _parse_usage(tokens: dict[str, Any]) -> Usage:
     """Parse the token usage. Tokens of tool results are added to the input, tokens of thoughts to the output."""
     thoughts = parse_count(tokens.get("thoughts"))
     return Usage(
-        parse_count(tokens.get("input")) + parse_count(tokens.get("tool")),
-        parse_count(tokens.get("output")) + thoughts,
-        parse_count(tokens.get("cached")),
-        0,
-        thoughts,
+        input=parse_count(tokens.get("input")) + parse_count(tokens.get("tool")),
+        output=parse_count(tokens.get("output")) + thoughts,
+        cache_read=parse_count(tokens.get("cached")),
+        reasoning=thoughts,
     )

@@ -66,7 +66,7 @@ class GooseImporter:
         if isinstance(value, SessionDetails):
             _set_details(value.values, builder)
             if value.has_uncounted_usage:
-                builder.add_usage(_total(value.values))
+                builder.add_usage(_total_usage(value.values))
             return True
         if not isinstance(value, dict):
             return False
@@ -101,8 +101,9 @@ def _records(
     single requests; the total of the session is then added at the first import.
     """
     counted = _requests_by_reply(messages, requests)
-    last = len(messages) - 1
-    if growing and requests and messages and messages[-1].get("role") == "assistant" and last not in counted:
+    ends_with_reply = bool(messages) and messages[-1].get("role") == "assistant"
+    is_last_counted = len(messages) - 1 in counted
+    if growing and requests and ends_with_reply and not is_last_counted:
         messages = messages[:-1]
     yield details_record(key, details, has_uncounted_usage=not requests and not growing)
     values = [{**message, "requests": counted.get(number, [])} for number, message in enumerate(messages)]
@@ -127,21 +128,21 @@ def _requests_by_reply(
 
 
 def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
-    model = details.get("model_config_json")
-    config = json.loads(model) if isinstance(model, str) else details.get("model_config")
+    stored_config = details.get("model_config_json")
+    config = json.loads(stored_config) if isinstance(stored_config, str) else details.get("model_config")
     builder.latest = max(builder.latest, parse_time(details.get("created_at")))
     builder.set_details(
         folder=str(details.get("working_dir") or ""),
         title=str(details.get("name") or details.get("description") or ""),
         model=str(dict_or_empty(config).get("model_name") or ""),
-    )  # fmt: skip
+    )
     if parent := details.get("parent_session_id"):
-        builder.set_parent(str(parent), subagent="agent")
+        builder.set_parent(str(parent))
 
 
 def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
-    content, at = message.get("content"), parse_time(message.get("created"))
-    parts = dicts(content)
+    parts = dicts(message.get("content"))
+    at = parse_time(message.get("created"))
     responses = [part for part in parts if part.get("type") == "toolResponse"]
     for part in responses:
         _add_result(part, at, builder)
@@ -149,23 +150,40 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
     if dict_or_empty(message.get("metadata")).get("userVisible") is False and text:
         builder.add_compaction("compacted by Goose", text, at=at)
         return True
-    if message.get("role") == "user":
-        files = mcp_images(parts)
-        if text or files:
-            builder.add_user_message(text, at, files)
-        return bool(text or files or responses)
-    if message.get("role") != "assistant":
-        return False
-    usage, cost, model = _usage(message.get("requests"))
-    calls = [_call(part) for part in parts if part.get("type") in ("toolRequest", "frontendToolRequest")]
-    reasoning = "\n".join(str(part.get("thinking") or part.get("text") or "")
-                          for part in parts if part.get("type") in ("thinking", "reasoning"))  # fmt: skip
-    builder.add_reply(text, at=at, reasoning=reasoning, calls=calls, usage=usage, cost=cost, model=model)
+    match message.get("role"):
+        case "user":
+            files = mcp_images(parts)
+            if text or files:
+                builder.add_user_message(text, at, files)
+            return bool(text or files or responses)
+        case "assistant":
+            return _add_reply(text, parts, dicts(message.get("requests")), at, builder) or bool(responses)
+        case _:
+            return False
+
+
+def _add_reply(
+    text: str, parts: list[dict[str, Any]], requests: list[dict[str, Any]], at: int, builder: SessionBuilder
+) -> bool:
+    """Add a reply with the token usage and cost of the requests for it. Return whether its parts were understood."""
+    calls = [_parse_call(part) for part in parts if part.get("type") in ("toolRequest", "frontendToolRequest")]
+    thoughts = [part for part in parts if part.get("type") in ("thinking", "reasoning")]
+    reasoning = "\n".join(str(part.get("thinking") or part.get("text") or "") for part in thoughts)
+    builder.add_reply(
+        text,
+        at=at,
+        reasoning=reasoning,
+        calls=calls,
+        usage=_usage(requests),
+        cost=_cost(requests),
+        model=str(requests[-1].get("model") or "") if requests else "",
+    )
     builder.complete_reply()
-    return bool(text or reasoning or calls or responses) or all(part.get("type") in WITHOUT_CONTENT for part in parts)
+    has_content = bool(text or reasoning or calls)
+    return has_content or all(part.get("type") in WITHOUT_CONTENT for part in parts)
 
 
-def _call(part: dict[str, Any]) -> ForeignCall:
+def _parse_call(part: dict[str, Any]) -> ForeignCall:
     """Return a tool call. If Goose could not parse the call, its only argument is the error."""
     call = dict_or_empty(part.get("toolCall"))
     value = dict_or_empty(call.get("value"))
@@ -193,27 +211,38 @@ def _is_for_model(item: dict[str, Any]) -> bool:
     return "assistant" in (dict_or_empty(item.get("annotations")).get("audience") or ["assistant"])
 
 
-def _usage(requests: Any) -> tuple[Usage | None, float | None, str]:
-    """Return the token usage, cost and model of the requests for a reply.
+def _usage(requests: list[dict[str, Any]]) -> Usage | None:
+    """Return the token usage of the requests for a reply; None if Goose did not count them."""
+    if not requests:
+        return None
 
-    Unknown values are None or an empty string.
-    """
-    rows = dicts(requests)
-    if not rows:
-        return None, None, ""
-    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-    counts = [sum(parse_count(row.get(name)) for row in rows) for name in names]
-    costs = [cost for row in rows if (cost := parse_cost(row.get("cost"))) is not None]
-    return Usage(*counts), sum(costs) if costs else None, str(rows[-1].get("model") or "")
+    def total(name: str) -> int:
+        return sum(parse_count(request.get(name)) for request in requests)
+
+    return Usage(
+        input=total("input_tokens"),
+        output=total("output_tokens"),
+        cache_read=total("cache_read_tokens"),
+        cache_write=total("cache_write_tokens"),
+    )
 
 
-def _total(details: dict[str, Any]) -> Usage:
+def _cost(requests: list[dict[str, Any]]) -> float | None:
+    """Return the cost of requests; None if it is unknown of all of them."""
+    costs = [cost for request in requests if (cost := parse_cost(request.get("cost"))) is not None]
+    return sum(costs) if costs else None
+
+
+def _total_usage(details: dict[str, Any]) -> Usage:
     """Return the token usage of a whole session, as stored in the database or in an export."""
     exported = dict_or_empty(details.get("accumulated_usage"))
-    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-    counts = (
-        details.get(f"accumulated_{name}")
-        or exported.get(name.replace("cache_read", "cache_read_input").replace("cache_write", "cache_write_input"))
-        for name in names
+
+    def total(name: str, exported_name: str) -> int:
+        return parse_count(details.get(name) or exported.get(exported_name))
+
+    return Usage(
+        input=total("accumulated_input_tokens", "input_tokens"),
+        output=total("accumulated_output_tokens", "output_tokens"),
+        cache_read=total("accumulated_cache_read_tokens", "cache_read_input_tokens"),
+        cache_write=total("accumulated_cache_write_tokens", "cache_write_input_tokens"),
     )
-    return Usage(*map(parse_count, counts))

@@ -10,7 +10,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import plain_text
-from core.exchange.importers.message_parts import chat_calls, dicts, embedded_images
+from core.exchange.importers.message_parts import chat_calls, dict_or_empty, dicts, embedded_images
 from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
@@ -21,6 +21,7 @@ from core.exchange.importers.record import (
     list_records,
     parse_cost,
     parse_count,
+    parse_exit_code,
     parse_time,
     read_lines,
 )
@@ -29,8 +30,8 @@ from core.store.foreign_db import MAGIC, is_sqlite
 from core.store.hermes_db import is_hermes_db, read_hermes_sessions
 
 RECENT_S = 3_600  # while following, only sessions with messages this recent are read
-STRUCTURED = "\x00json:"  # prefix of stored content that is JSON, with several parts, instead of text
-SUMMARIES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
+JSON_PREFIX = "\x00json:"  # of stored content that is JSON, with several parts, instead of text
+SUMMARY_PREFIXES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
 
 
 @dataclass(slots=True)
@@ -115,14 +116,15 @@ def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
         model=str(details.get("model") or ""),
     )
     if parent := details.get("parent_session_id"):
-        builder.set_parent(str(parent), subagent="agent")
+        builder.set_parent(str(parent))
 
 
 def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
-    content, at = _content(message.get("content")), parse_time(message.get("timestamp"))
+    content = _parse_content(message.get("content"))
+    at = parse_time(message.get("timestamp"))
     text = plain_text(content)
     match message.get("role"):
-        case "user" | "assistant" if text.startswith(SUMMARIES):
+        case "user" | "assistant" if text.startswith(SUMMARY_PREFIXES):
             builder.add_compaction("compacted by Hermes", text, at=at)
         case "user":
             files = embedded_images(content)
@@ -130,46 +132,56 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
                 builder.add_user_message(text, at, files)
             return bool(text or files)
         case "assistant":
-            calls, state = message.get("tool_calls"), builder.state(_UncountedCost)
+            calls = message.get("tool_calls")
+            state = builder.state(_UncountedCost)
             builder.add_reply(
-                text, at=at, reasoning=str(message.get("reasoning") or message.get("reasoning_content") or ""),
+                text,
+                at=at,
+                reasoning=str(message.get("reasoning") or message.get("reasoning_content") or ""),
                 calls=chat_calls(json.loads(calls) if isinstance(calls, str) else calls),
                 cost=state.cost,
-            )  # fmt: skip
+            )
             state.cost = None
             builder.complete_reply()
         case "tool":
-            code, failed = _outcome(text)
-            builder.add_result(str(message.get("tool_call_id") or ""), text, at=at, failed=failed, exit_code=code)
+            fields = _parse_result(text)
+            builder.add_result(
+                str(message.get("tool_call_id") or ""),
+                text,
+                at=at,
+                failed=bool(fields.get("exit_code") or fields.get("error")),
+                exit_code=parse_exit_code(fields.get("exit_code")),
+            )
         case _:
             return False
     return True
 
 
-def _content(content: Any) -> Any:
-    if isinstance(content, str) and content.startswith(STRUCTURED):
-        return json.loads(content.removeprefix(STRUCTURED))
+def _parse_content(content: Any) -> Any:
+    if isinstance(content, str) and content.startswith(JSON_PREFIX):
+        return json.loads(content.removeprefix(JSON_PREFIX))
     return content
 
 
-def _outcome(text: str) -> tuple[int | None, bool]:
-    """Return the exit code of a tool result, if it has one, and whether the call failed.
-
-    Both are read from its JSON.
-    """
+def _parse_result(text: str) -> dict[str, Any]:
+    """Return the JSON object of a tool result; empty if the result is not an object."""
     try:
-        result = json.loads(text) if text.startswith("{") else {}
+        return dict_or_empty(json.loads(text)) if text.startswith("{") else {}
     except (ValueError, RecursionError):
-        return None, False
-    code = result.get("exit_code")
-    return code if isinstance(code, int) else None, bool(code or result.get("error"))
+        return {}
 
 
 def _parse_usage(details: dict[str, Any]) -> Usage:
     """Parse the token usage. Hermes's input count excludes cached tokens, so they are added to it."""
-    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
-    input, output, read, written, thoughts = (parse_count(details.get(name)) for name in names)
-    return Usage(input + read + written, output, read, written, thoughts)
+    cache_read = parse_count(details.get("cache_read_tokens"))
+    cache_write = parse_count(details.get("cache_write_tokens"))
+    return Usage(
+        input=parse_count(details.get("input_tokens")) + cache_read + cache_write,
+        output=parse_count(details.get("output_tokens")),
+        cache_read=cache_read,
+        cache_write=cache_write,
+        reasoning=parse_count(details.get("reasoning_tokens")),
+    )
 
 
 def _cost(details: dict[str, Any]) -> float | None:

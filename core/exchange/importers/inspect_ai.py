@@ -74,7 +74,7 @@ class InspectImporter:
             _set_details(value.values, builder)
             return True
         if isinstance(value, _SampleEnd):
-            _end(value, builder)
+            _end_run(value, builder)
             return True
         return isinstance(value, dict) and _add_message(value, builder)
 
@@ -176,7 +176,8 @@ def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
 
 
 def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
-    at, content = parse_time(message.get("at")), message.get("content")
+    at = parse_time(message.get("at"))
+    content = message.get("content")
     match message.get("role"):
         case "user":
             builder.add_user_message(plain_text(content), at, embedded_images(content))
@@ -191,8 +192,8 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
             )
         case "tool":
             error = message.get("error")
-            texts = [plain_text(content), dict_or_empty(error).get("message")]
-            output = "\n".join(text for text in texts if text)
+            texts = (plain_text(content), dict_or_empty(error).get("message"))
+            output = "\n".join(filter(None, texts))
             builder.add_result(str(message.get("tool_call_id") or ""), output, at=at, failed=bool(error))
         case _:
             return False
@@ -205,7 +206,7 @@ def _text_without_reasoning(content: Any) -> str:
     return plain_text([part for part in content if dict_or_empty(part).get("type") != "reasoning"])
 
 
-def _end(end: _SampleEnd, builder: SessionBuilder) -> None:
+def _end_run(end: _SampleEnd, builder: SessionBuilder) -> None:
     for output in end.grader_outputs:  # counts the grader's tokens; its messages are not part of the conversation
         builder.add_reply(usage=_parse_usage(output["usage"]), model=str(output["model"] or ""))
     if end.error is not None:
@@ -225,11 +226,11 @@ def _parse_usage(usage: Any) -> Usage:
     output = parse_count(counts.get("output_tokens"))
     total = parse_count(counts.get("total_tokens"))
     return Usage(
-        total - output if total > output else parse_count(counts.get("input_tokens")),
-        output,
-        parse_count(counts.get("input_tokens_cache_read")),
-        parse_count(counts.get("input_tokens_cache_write")),
-        parse_count(counts.get("reasoning_tokens")),
+        input=total - output if total > output else parse_count(counts.get("input_tokens")),
+        output=output,
+        cache_read=parse_count(counts.get("input_tokens_cache_read")),
+        cache_write=parse_count(counts.get("input_tokens_cache_write")),
+        reasoning=parse_count(counts.get("reasoning_tokens")),
     )
 
 
@@ -263,8 +264,8 @@ def _read_member(log: zipfile.ZipFile, file: BinaryIO, info: zipfile.ZipInfo) ->
         with log.open(info) as member:
             return member.read(MAX_DOCUMENT_BYTES)
     file.seek(info.header_offset)
-    names, extra = struct.unpack("<HH", file.read(LOCAL_HEADER_BYTES)[26:30])
-    file.seek(info.header_offset + LOCAL_HEADER_BYTES + names + extra)
+    name_length, extra_length = struct.unpack("<HH", file.read(LOCAL_HEADER_BYTES)[26:30])
+    file.seek(info.header_offset + LOCAL_HEADER_BYTES + name_length + extra_length)
     return _decompress(file.read(info.compress_size))
 
 

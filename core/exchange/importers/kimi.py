@@ -24,18 +24,38 @@ from core.exchange.importers.record import (
     read_json_object,
     read_lines,
 )
-from core.exchange.importers.session_builder import SessionBuilder
+from core.exchange.importers.session_builder import SessionBuilder, SubagentCall
 
-CONTEXT = "context.jsonl"
-MAIN = "main"  # the folder of the agent that the user talks to; other folders belong to sub-agents
+CONTEXT_FILE = "context.jsonl"
+MAIN_AGENT = "main"  # the folder of the agent that the user talks to; other folders belong to sub-agents
 # Types of records that only repeat others, or that Kimi only needs to continue the session.
-WITHOUT_CONTENT = frozenset({
-    "HookResolved", "HookTriggered", "MCPLoadingBegin", "MCPLoadingEnd", "StepRetry", "CompactionBegin",
-    "agent.message.appended", "agent.turn.ended", "agent.turn.started", "context.update_token_count",
-    "full_compaction.begin", "full_compaction.complete", "llm.request", "llm.tools_snapshot", "mcp.tools_discovered",
-    "permission.set_mode", "plugin.session_start", "prompt.accepted", "prompt.completed", "runtime.set_binding",
-    "token_counting.measured", "token_counting.turn_recorded", "tools.set_active_tools",
-})  # fmt: skip
+WITHOUT_CONTENT = frozenset(
+    {
+        "HookResolved",
+        "HookTriggered",
+        "MCPLoadingBegin",
+        "MCPLoadingEnd",
+        "StepRetry",
+        "CompactionBegin",
+        "agent.message.appended",
+        "agent.turn.ended",
+        "agent.turn.started",
+        "context.update_token_count",
+        "full_compaction.begin",
+        "full_compaction.complete",
+        "llm.request",
+        "llm.tools_snapshot",
+        "mcp.tools_discovered",
+        "permission.set_mode",
+        "plugin.session_start",
+        "prompt.accepted",
+        "prompt.completed",
+        "runtime.set_binding",
+        "token_counting.measured",
+        "token_counting.turn_recorded",
+        "tools.set_active_tools",
+    }
+)
 
 
 @dataclass(slots=True)
@@ -69,7 +89,7 @@ class KimiImporter:
         first = next(head_records(head), {})
         if first.get("type") == "metadata":
             return "protocol_version" in first
-        return plain_path(path).name == CONTEXT and "role" in first
+        return plain_path(path).name == CONTEXT_FILE and "role" in first
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         yield from self._details(path)
@@ -87,14 +107,14 @@ class KimiImporter:
             name = plain_path(path).stem
             return [(path, path.parent.name if name == "wire" else derive_key(path, path.parent.name))]
         session = path.parents[2].name
-        if path.parent.name != MAIN:
+        if path.parent.name != MAIN_AGENT:
             return [(path, f"{session}/{path.parent.name}")]
-        others = (file for file in sorted(path.parents[1].glob("*/wire.jsonl")) if file != path)
-        return [(path, session), *((file, f"{session}/{file.parent.name}") for file in others)]
+        subagent_files = (file for file in sorted(path.parents[1].glob("*/wire.jsonl")) if file != path)
+        return [(path, session), *((file, f"{session}/{file.parent.name}") for file in subagent_files)]
 
     def _details(self, path: Path) -> Iterator[TranscriptRecord]:
         """Yield a record with the folder and title of the session, which Kimi stores in separate files."""
-        (_, key), *_ = self._files(path)
+        _, key = self._files(path)[0]
         if path.parent.parent.name == "agents":
             details = read_json_object(path.parents[2] / "state.json")
             folder = details.get("cwd") or details.get("workDir")
@@ -136,7 +156,7 @@ def _work_dir(path: Path) -> str:
 
 
 def _set_parent(builder: SessionBuilder) -> None:
-    builder.set_parent(builder.key.partition("/")[0], subagent="agent")
+    builder.set_parent(builder.key.partition("/")[0])
 
 
 # Kimi CLI
@@ -144,9 +164,10 @@ def _set_parent(builder: SessionBuilder) -> None:
 
 def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> bool:
     """Convert a message that Kimi CLI sent to its user interface. Return whether it was understood."""
-    payload, kind = dict_or_empty(message.get("payload")), str(message.get("type"))
+    payload = dict_or_empty(message.get("payload"))
+    kind = str(message.get("type"))
     state = builder.state(_RunState)
-    step = f"s{state.step}"
+    step_id = f"s{state.step}"
     match kind:
         case "TurnBegin" | "SteerInput":
             _add_input(payload.get("user_input"), at, builder)
@@ -155,12 +176,11 @@ def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder, open
             state.step += 1
             builder.latest = max(builder.latest, at)
         case "ContentPart":
-            return _add_part(payload, at, step, builder)
+            return _add_part(payload, at, step_id, builder)
         case "ToolCall":
             function = dict_or_empty(payload.get("function"))
-            builder.add_reply(
-                at=at, id=step, calls=[_call(payload.get("id"), function.get("name"), function.get("arguments"))]
-            )
+            call = _parse_call(payload.get("id"), function.get("name"), function.get("arguments"))
+            builder.add_reply(at=at, reply_id=step_id, calls=[call])
         case "ToolResult":
             value = dict_or_empty(payload.get("return_value"))
             _add_result(payload.get("tool_call_id"), value, value.get("is_error") is True, at, builder)
@@ -181,21 +201,22 @@ def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder, open
 
 def _add_subagent_event(payload: dict[str, Any], at: int, main: SessionBuilder, open_session: OpenSession) -> bool:
     """Convert a message of a sub-agent. The first one creates the sub-agent's session."""
-    call = str(payload.get("parent_tool_call_id") or payload.get("task_tool_call_id") or "")
-    key = f"{main.key}/{payload.get('agent_id') or call}"
+    call_id = str(payload.get("parent_tool_call_id") or payload.get("task_tool_call_id") or "")
+    key = f"{main.key}/{payload.get('agent_id') or call_id}"
     child = open_session(key)
     if not child.has_events():
-        called = str(payload.get("subagent_type") or "agent")
-        child.set_parent(main.key, main.call_id(call), called)
-        main.start_subagent(call, key, called)
-        main.state(_RunState).open_subagents[call] = key
+        subagent = str(payload.get("subagent_type") or "agent")
+        child.set_parent(main.key, SubagentCall(main.imported_call_id(call_id), subagent))
+        main.start_subagent(call_id, key, subagent)
+        main.state(_RunState).open_subagents[call_id] = key
     event = payload.get("event")
     return isinstance(event, dict) and _add_message(event, at, child, open_session)
 
 
 def _add_context_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
     """Convert a message to or from the model. A role that begins with an underscore marks an internal record."""
-    content, role = message.get("content"), str(message["role"])
+    content = message.get("content")
+    role = str(message["role"])
     match role:
         case "user":
             _add_input(content, 0, builder)
@@ -215,7 +236,8 @@ def _add_context_message(message: dict[str, Any], builder: SessionBuilder) -> bo
 
 
 def _add_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    kind, state = str(data.get("type")), builder.state(_RunState)
+    kind = str(data.get("type"))
+    state = builder.state(_RunState)
     match kind:
         case "metadata":
             builder.latest = max(builder.latest, parse_time(data.get("created_at")))
@@ -249,16 +271,15 @@ def _add_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
 
 
 def _add_loop_event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    step = str(event.get("stepUuid") or event.get("uuid") or "")
+    step_id = str(event.get("stepUuid") or event.get("uuid") or "")
     match event.get("type"):
         case "step.begin" | "step.end":
             builder.latest = max(builder.latest, at)
         case "content.part":
-            return _add_part(dict_or_empty(event.get("part")), at, step, builder)
+            return _add_part(dict_or_empty(event.get("part")), at, step_id, builder)
         case "tool.call":
-            builder.add_reply(
-                at=at, id=step, calls=[_call(event.get("toolCallId"), event.get("name"), event.get("args"))]
-            )
+            call = _parse_call(event.get("toolCallId"), event.get("name"), event.get("args"))
+            builder.add_reply(at=at, reply_id=step_id, calls=[call])
         case "tool.result":
             result = dict_or_empty(event.get("result"))
             _add_result(event.get("toolCallId"), result, result.get("isError") is True, at, builder)
@@ -271,33 +292,32 @@ def _add_loop_event(event: dict[str, Any], at: int, builder: SessionBuilder) -> 
 
 
 def _add_input(content: Any, at: int, builder: SessionBuilder) -> None:
-    files = embedded_images(content)
-    builder.add_user_message(plain_text(content), at, files)
+    builder.add_user_message(plain_text(content), at, embedded_images(content))
 
 
-def _add_part(part: dict[str, Any], at: int, step: str, builder: SessionBuilder) -> bool:
+def _add_part(part: dict[str, Any], at: int, step_id: str, builder: SessionBuilder) -> bool:
     match part.get("type"):
         case "text":
-            builder.add_reply(str(part.get("text") or ""), at=at, id=step)
+            builder.add_reply(str(part.get("text") or ""), at=at, reply_id=step_id)
         case "think":
-            builder.add_reply(at=at, id=step, reasoning=str(part.get("think") or ""))
+            builder.add_reply(at=at, reply_id=step_id, reasoning=str(part.get("think") or ""))
         case _:
             return False
     return True
 
 
-def _call(call_id: Any, name: Any, arguments: Any) -> ForeignCall:
+def _parse_call(call_id: Any, name: Any, arguments: Any) -> ForeignCall:
     return ForeignCall(str(call_id or ""), str(name or "tool"), arguments_json(arguments))
 
 
 def _add_result(call_id: Any, value: dict[str, Any], failed: bool, at: int, builder: SessionBuilder) -> None:
     """Add a tool result. It consists of the output, and of a message that the tool adds for the model."""
-    output, call = value.get("output"), str(call_id or "")
+    call_id = str(call_id or "")
+    output = value.get("output")
     texts = (plain_text(output), str(value.get("message") or value.get("note") or ""))
-    files = embedded_images(output)
-    if child := builder.state(_RunState).open_subagents.pop(call, None):
-        builder.end_subagent(call, child, "error" if failed else "completed")
-    builder.add_result(call, "\n".join(filter(None, texts)), at=at, failed=failed, files=files)
+    if child := builder.state(_RunState).open_subagents.pop(call_id, None):
+        builder.end_subagent(call_id, child, "error" if failed else "completed")
+    builder.add_result(call_id, "\n".join(filter(None, texts)), at=at, failed=failed, files=embedded_images(output))
 
 
 def _parse_usage(usage: Any) -> Usage:
@@ -307,5 +327,11 @@ def _parse_usage(usage: Any) -> Usage:
     def count(*names: str) -> int:
         return next((parse_count(counts[name]) for name in names if name in counts), 0)
 
-    read, written = count("input_cache_read", "inputCacheRead"), count("input_cache_creation", "inputCacheCreation")
-    return Usage(count("input_other", "inputOther") + read + written, count("output"), read, written)
+    cache_read = count("input_cache_read", "inputCacheRead")
+    cache_write = count("input_cache_creation", "inputCacheCreation")
+    return Usage(
+        input=count("input_other", "inputOther") + cache_read + cache_write,
+        output=count("output"),
+        cache_read=cache_read,
+        cache_write=cache_write,
+    )

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from core.domain.events import Usage
@@ -13,6 +13,13 @@ from core.exchange.importers.record import parse_count
 
 # One encoder for all calls: `json.dumps` would create one for each value.
 _encode_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class _Image(NamedTuple):
+    """An image in a message. `content` is empty if it could not be decoded, or if the part of the message has none."""
+
+    media_type: str
+    content: bytes
 
 
 class ForeignResult(NamedTuple):
@@ -63,8 +70,9 @@ def chat_calls(calls: Any) -> list[ForeignCall]:
 
 
 def _chat_call(call: dict[str, Any]) -> ForeignCall:
-    inner = call.get("function")
-    function = inner if isinstance(inner, dict) else {**call, "name": inner or call.get("name")}
+    function = call.get("function")
+    if not isinstance(function, dict):
+        function = {**call, "name": function or call.get("name")}
     return ForeignCall(
         str(call.get("id") or ""), str(function.get("name") or "tool"), arguments_json(function.get("arguments"))
     )
@@ -82,36 +90,39 @@ def reasoning_text(content: Any) -> str:
 
 def embedded_images(content: Any) -> list[EmbeddedFile]:
     """Return the images that are embedded in the content parts of a message."""
-    return _numbered(
-        (str(source.get("media_type") or "image/png"), _decode_base64(source.get("data")))
-        if isinstance(source := part.get("source"), dict) and source.get("type") == "base64"
-        else _decode_data_url(part.get("image_url"))
-        for part in dicts(content)
-    )
+    return _name_images(map(_embedded_image, dicts(content)))
+
+
+def _embedded_image(part: dict[str, Any]) -> _Image:
+    """Decode the image in a content part of the Messages API, or of the Chat Completions API."""
+    source = dict_or_empty(part.get("source"))
+    if source.get("type") == "base64":
+        return _Image(str(source.get("media_type") or "image/png"), _decode_base64(source.get("data")))
+    return _decode_data_url(part.get("image_url"))
 
 
 def mcp_images(content: Any) -> list[EmbeddedFile]:
     """Return the images in content blocks in the format of MCP."""
-    return _numbered(
-        (str(part.get("mimeType") or "image/png"), _decode_base64(part.get("data")))
+    return _name_images(
+        _Image(str(part.get("mimeType") or "image/png"), _decode_base64(part.get("data")))
         for part in dicts(content)
         if part.get("type") == "image"
     )
 
 
-def _numbered(images: Iterator[tuple[str, bytes]]) -> list[EmbeddedFile]:
-    """Name the images that could be decoded `image 1`, `image 2` and so on. Each has its media type and content."""
-    decoded = ((media_type, content) for media_type, content in images if content)
-    return [EmbeddedFile(f"image {number}", *image) for number, image in enumerate(decoded, 1)]
+def _name_images(images: Iterable[_Image]) -> list[EmbeddedFile]:
+    """Name the images that could be decoded `image 1`, `image 2` and so on."""
+    decoded = [image for image in images if image.content]
+    return [EmbeddedFile(f"image {number}", image.media_type, image.content) for number, image in enumerate(decoded, 1)]
 
 
-def _decode_data_url(url: Any) -> tuple[str, bytes]:
-    """Return the media type and the content of a URL such as `data:image/png;base64,…`; b"" if it is another URL."""
+def _decode_data_url(url: Any) -> _Image:
+    """Decode a URL such as `data:image/png;base64,…`. Other URLs have no content."""
     text = str(url.get("url") if isinstance(url, dict) else url)
-    head, _, data = text.partition(",")
-    if not (head.startswith("data:") and head.endswith(";base64")):
-        return "", b""
-    return head.removeprefix("data:").removesuffix(";base64"), _decode_base64(data)
+    header, _, data = text.partition(",")
+    if not (header.startswith("data:") and header.endswith(";base64")):
+        return _Image("", b"")
+    return _Image(header.removeprefix("data:").removesuffix(";base64"), _decode_base64(data))
 
 
 def parse_usage(usage: Any) -> Usage:
@@ -144,9 +155,18 @@ def arguments_json(value: Any) -> str:
     return value if isinstance(value, str) else _encode_json(value)
 
 
+def output_text(output: Any) -> str:
+    """Return the output of a tool as text: a string as it is, and any other value as JSON."""
+    return arguments_json(output)
+
+
 def dicts(values: Any) -> list[dict[str, Any]]:
     """Return the objects in a list; empty if it is not a list."""
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+    return [value for value in list_or_empty(values) if isinstance(value, dict)]
+
+
+def list_or_empty(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def dict_or_empty(value: Any) -> dict[str, Any]:

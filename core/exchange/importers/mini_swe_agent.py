@@ -3,11 +3,19 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, dicts, parse_usage
+from core.exchange.importers.message_parts import (
+    arguments_json,
+    chat_calls,
+    dict_or_empty,
+    dicts,
+    list_or_empty,
+    parse_usage,
+)
 from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
@@ -16,14 +24,15 @@ from core.exchange.importers.record import (
     details_record,
     list_records,
     parse_cost,
+    parse_exit_code,
     parse_time,
     plain_path,
     read_document,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
-CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
-BLOCK = re.compile(r"^```(?:mswea_bash_command|bash)\n(.*?)\n```", re.DOTALL | re.MULTILINE)
+EXIT_CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
+COMMAND_BLOCK = re.compile(r"^```(?:mswea_bash_command|bash)\n(.*?)\n```", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -45,13 +54,12 @@ class MiniSweAgentImporter:
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         document = read_document(path)
-        messages = document.get("messages") if isinstance(document, dict) else document
-        entries = dicts(messages)
+        messages = dicts(document.get("messages") if isinstance(document, dict) else document)
         key = derive_key(path, plain_path(path).name.removesuffix(".json").removesuffix(".traj"))
         if isinstance(document, dict):
-            times = (message["extra"].get("timestamp") for message in entries if isinstance(message.get("extra"), dict))
+            times = (dict_or_empty(message.get("extra")).get("timestamp") for message in messages)
             yield details_record(key, {"info": document.get("info"), "started_at": next(filter(None, times), 0)})
-        yield from list_records(key, _with_actions(entries), file_bytes=path.stat().st_size, identities=entries)
+        yield from list_records(key, _with_actions(messages), file_bytes=path.stat().st_size, identities=messages)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
@@ -75,11 +83,7 @@ class MiniSweAgentImporter:
             case "user":
                 builder.add_user_message(text, at)
             case "exit":
-                status = str(extra.get("exit_status") or "")
-                if status in ("", "Submitted"):
-                    builder.complete_run(text, at)
-                else:
-                    builder.stop_run(status, at)
+                _end_run(str(extra.get("exit_status") or ""), text, at, builder)
             case _:
                 return False
         return True
@@ -90,17 +94,18 @@ def _with_actions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     If a user message answers a reply with exactly one code block, that block is the command.
     """
-    answers = [*(message.get("role") == "user" for message in messages[1:]), False]
     return [
-        _with_action(message) if answered else message for message, answered in zip(messages, answers, strict=False)
+        _with_action(message) if dict_or_empty(following).get("role") == "user" else message
+        for message, following in zip_longest(messages, messages[1:])
     ]
 
 
 def _with_action(message: dict[str, Any]) -> dict[str, Any]:
+    """Add the command to a reply whose actions are not listed, if the reply has exactly one code block."""
     extra = dict_or_empty(message.get("extra"))
     if message.get("role") != "assistant" or "actions" in extra or "tool_calls" in message:
         return message
-    blocks = BLOCK.findall(plain_text(message.get("content")))
+    blocks = COMMAND_BLOCK.findall(plain_text(message.get("content")))
     return {**message, "extra": {**extra, "actions": blocks}} if len(blocks) == 1 else message
 
 
@@ -132,18 +137,24 @@ def _add_reply(message: dict[str, Any], text: str, extra: dict[str, Any], at: in
 
 
 def _text_calls(extra: dict[str, Any], reply_number: int) -> list[ForeignCall]:
-    actions = extra.get("actions")
     calls = []
-    for index, action in enumerate(actions if isinstance(actions, list) else ()):
+    for index, action in enumerate(list_or_empty(extra.get("actions"))):
         command = action.get("command") if isinstance(action, dict) else action
         calls.append(ForeignCall(f"a{reply_number}.{index}", "bash", arguments_json({"command": command})))
     return calls
 
 
 def _add_result(call_id: str, text: str, extra: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    code = extra.get("returncode")
-    if not isinstance(code, int):
-        match = CODE.search(text)
-        code = int(match[1]) if match else None
-    output = extra.get("raw_output")
-    builder.add_result(call_id, output if isinstance(output, str) else text, at=at, failed=bool(code), exit_code=code)
+    exit_code = parse_exit_code(extra.get("returncode"))
+    if exit_code is None and (match := EXIT_CODE.search(text)):
+        exit_code = int(match[1])
+    raw_output = extra.get("raw_output")
+    output = raw_output if isinstance(raw_output, str) else text
+    builder.add_result(call_id, output, at=at, failed=bool(exit_code), exit_code=exit_code)
+
+
+def _end_run(status: str, text: str, at: int, builder: SessionBuilder) -> None:
+    if status in ("", "Submitted"):
+        builder.complete_run(text, at)
+    else:
+        builder.stop_run(status, at)

@@ -9,12 +9,13 @@ from core.domain.events import Usage
 from core.domain.text import to_utf8
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import ForeignCall
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, list_or_empty, output_text
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
     parse_cost,
     parse_count,
+    parse_exit_code,
     parse_time,
     read_document,
     to_json,
@@ -57,19 +58,16 @@ class OpenCodeImporter:
         if "parts" not in entry:
             _set_details(info, builder, open_session)
             return True
-        parts = [part for part in entry["parts"] if isinstance(part, dict)]
-        at = parse_time((info.get("time") or {}).get("created"))
-        if info.get("role") == "user":
-            text = "\n".join(
-                str(part["text"]) for part in parts if part.get("type") == "text" and not part.get("synthetic")
-            )
-            if text:
-                builder.add_user_message(text, at)
-            return bool(text)
-        if info.get("role") != "assistant":
-            return False
-        _assistant(info, parts, at, builder)
-        return True
+        parts = dicts(entry["parts"])
+        at = _parse_time(info, "created")
+        match info.get("role"):
+            case "user":
+                return _add_user_message(parts, at, builder)
+            case "assistant":
+                _add_replies(info, parts, at, builder)
+                return True
+            case _:
+                return False
 
 
 def _export_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -77,8 +75,7 @@ def _export_rows(path: Path) -> Iterator[dict[str, Any]]:
     document = read_document(path)
     session = str(document["info"].get("id") or path.stem)
     yield {"info": document["info"], "session": session}
-    messages = document.get("messages")
-    for message in messages if isinstance(messages, list) else []:
+    for message in list_or_empty(document.get("messages")):
         yield {"message": message, "session": session}
 
 
@@ -87,9 +84,8 @@ def _records(rows: Iterator[dict[str, Any]]) -> Iterator[TranscriptRecord]:
     for row in rows:
         value = row.get("message") or row
         # The ID alone identifies the record, because OpenCode may change the message later.
-        yield TranscriptRecord(
-            row["session"], to_json(value), value, 0, to_utf8(str((value.get("info") or {}).get("id")))
-        )
+        identity = to_utf8(str((value.get("info") or {}).get("id")))
+        yield TranscriptRecord(row["session"], to_json(value), value, identity=identity)
 
 
 def _finished(records: Iterator[TranscriptRecord]) -> Iterator[TranscriptRecord]:
@@ -99,12 +95,13 @@ def _finished(records: Iterator[TranscriptRecord]) -> Iterator[TranscriptRecord]
     interrupted. Messages that the user sends during a reply wait for its end, to keep the order.
     """
     held_back: dict[str, list[TranscriptRecord]] = {}
-    recent = time.time() * 1000 - RECENT_MS
+    recent_since = time.time() * 1000 - RECENT_MS
     for record in records:
         info = record.value.get("info") or {}
         if info.get("role") == "assistant":
             yield from held_back.pop(record.key, ())
-            if _is_unfinished(info) and ((info.get("time") or {}).get("created") or 0) >= recent:
+            created_at = (info.get("time") or {}).get("created") or 0
+            if _is_unfinished(info) and created_at >= recent_since:
                 held_back[record.key] = []
         if record.key in held_back:
             held_back[record.key].append(record)
@@ -116,56 +113,70 @@ def _is_unfinished(info: dict[str, Any]) -> bool:
     return not (info.get("time") or {}).get("completed") and not info.get("error")
 
 
+def _parse_time(entry: dict[str, Any], name: str) -> int:
+    """Return the time of this name that a message, a part of it or the state of a tool call has; 0 if it has none."""
+    return parse_time((entry.get("time") or {}).get(name))
+
+
 def _set_details(info: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:
     builder.set_details(folder=str(info.get("directory") or ""), title=str(info.get("title") or ""))
-    builder.latest = max(
-        builder.latest, parse_time(info.get("time_created") or (info.get("time") or {}).get("created"))
-    )
+    created_at = parse_time(info["time_created"]) if info.get("time_created") else _parse_time(info, "created")
+    builder.latest = max(builder.latest, created_at)
     if parent := info.get("parentID"):
-        builder.set_parent(str(parent), *open_session(str(parent)).subagent_call(builder.key))
+        builder.set_parent(str(parent), open_session(str(parent)).subagent_call(builder.key))
 
 
-def _assistant(info: dict[str, Any], parts: list[dict[str, Any]], at: int, builder: SessionBuilder) -> None:
+def _add_user_message(parts: list[dict[str, Any]], at: int, builder: SessionBuilder) -> bool:
+    """Add what the user typed, without the text that OpenCode itself adds."""
+    text = "\n".join(str(part["text"]) for part in parts if part.get("type") == "text" and not part.get("synthetic"))
+    if text:
+        builder.add_user_message(text, at)
+    return bool(text)
+
+
+def _add_replies(info: dict[str, Any], parts: list[dict[str, Any]], at: int, builder: SessionBuilder) -> None:
     """Add the replies in a message of the assistant. Each reply in it ends with a part of type `step-finish`."""
     model = "/".join(filter(None, (str(info.get("providerID") or ""), str(info.get("modelID") or ""))))
     pending: list[dict[str, Any]] = []
     for part in parts:
         pending.append(part)
         if part.get("type") == "step-finish":
-            _turn(pending, part, model, at, builder)
+            _add_reply(pending, part, model, at, builder)
             pending = []
     if any(part.get("type") in ("text", "reasoning", "tool") for part in pending):
-        _turn(pending, {"tokens": info.get("tokens"), "cost": info.get("cost")}, model, at, builder)
+        _add_reply(pending, info, model, at, builder)
     if isinstance(error := info.get("error"), dict):
         builder.fail_run(str(dict_or_empty(error.get("data")).get("message") or error.get("name") or "an error"))
     elif _is_unfinished(info):
         builder.stop_run("the reply was interrupted")
 
 
-def _turn(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int, builder: SessionBuilder) -> None:
-    """Add one reply with its tool calls and their results. `end` holds its token usage and cost."""
-    tools = [part for part in parts if part.get("type") == "tool" and isinstance(part.get("state"), dict)]
-    times = [parse_time((part["state"].get("time") or {}).get("start")) for part in tools]
-    texts = [parse_time((part.get("time") or {}).get("end")) for part in parts if isinstance(part.get("time"), dict)]
+def _add_reply(
+    parts: list[dict[str, Any]], counts: dict[str, Any], model: str, at: int, builder: SessionBuilder
+) -> None:
+    """Add one reply with its tool calls and their results. `counts` has its token usage and cost."""
+    calls = [part for part in parts if part.get("type") == "tool" and isinstance(part.get("state"), dict)]
+    first_call_at = _parse_time(calls[0]["state"], "start") if calls else 0
+    text_ends = [_parse_time(part, "end") for part in parts if isinstance(part.get("time"), dict)]
     builder.add_reply(
         _join_texts(parts, "text"),
         requested_at=max(at, builder.latest),
-        at=max([at, *texts, *times[:1]]),
+        at=max([at, first_call_at, *text_ends]),
         reasoning=_join_texts(parts, "reasoning"),
-        calls=[_call(part) for part in tools],
-        usage=_parse_usage(dict_or_empty(end.get("tokens"))),
+        calls=[_parse_call(part) for part in calls],
+        usage=_parse_usage(dict_or_empty(counts.get("tokens"))),
         model=model,
-        cost=parse_cost(end.get("cost")) or None,
+        cost=parse_cost(counts.get("cost")) or None,
     )
-    for part in tools:
-        _result(part, builder)
+    for part in calls:
+        _add_result(part, builder)
 
 
 def _join_texts(parts: list[dict[str, Any]], kind: str) -> str:
     return "\n".join(str(part["text"]) for part in parts if part.get("type") == kind and part.get("text"))
 
 
-def _call(part: dict[str, Any]) -> ForeignCall:
+def _parse_call(part: dict[str, Any]) -> ForeignCall:
     arguments = arguments_json(part["state"].get("input"))
     return ForeignCall(str(part.get("callID") or ""), str(part.get("tool") or "tool"), arguments)
 
@@ -173,33 +184,36 @@ def _call(part: dict[str, Any]) -> ForeignCall:
 def _parse_usage(tokens: dict[str, Any]) -> Usage:
     """Parse the token usage. OpenCode counts cached input and reasoning separately, so they are added."""
     cache = dict_or_empty(tokens.get("cache"))
-    cache_read, cache_write = parse_count(cache.get("read")), parse_count(cache.get("write"))
+    cache_read = parse_count(cache.get("read"))
+    cache_write = parse_count(cache.get("write"))
     reasoning = parse_count(tokens.get("reasoning"))
     return Usage(
-        parse_count(tokens.get("input")) + cache_read + cache_write,
-        parse_count(tokens.get("output")) + reasoning,
-        cache_read,
-        cache_write,
-        reasoning,
+        input=parse_count(tokens.get("input")) + cache_read + cache_write,
+        output=parse_count(tokens.get("output")) + reasoning,
+        cache_read=cache_read,
+        cache_write=cache_write,
+        reasoning=reasoning,
     )
 
 
-def _result(part: dict[str, Any], builder: SessionBuilder) -> None:
-    state, id = part["state"], str(part.get("callID") or "")
-    metadata = dict_or_empty(state.get("metadata"))
+def _add_result(part: dict[str, Any], builder: SessionBuilder) -> None:
+    """Add the result of a tool call, and before it the sub-agent that the call started. Skip an unfinished call."""
+    state = part["state"]
     status = state.get("status")
     if status not in ("completed", "error"):
         return
+    call_id = str(part.get("callID") or "")
+    metadata = dict_or_empty(state.get("metadata"))
     if child := metadata.get("sessionId") or metadata.get("sessionID"):
-        called = str((state.get("input") or {}).get("subagent_type") or "agent")
-        builder.start_subagent(id, str(child), called, str((state.get("input") or {}).get("prompt") or ""))
-        builder.end_subagent(id, str(child), str(status))
-    code = metadata.get("exit")
-    output = state.get("output") if status == "completed" else state.get("error")
+        arguments = state.get("input") or {}
+        subagent = str(arguments.get("subagent_type") or "agent")
+        builder.start_subagent(call_id, str(child), subagent, str(arguments.get("prompt") or ""))
+        builder.end_subagent(call_id, str(child), str(status))
+    exit_code = parse_exit_code(metadata.get("exit"))
     builder.add_result(
-        id,
-        output if isinstance(output, str) else arguments_json(output),
-        at=parse_time((state.get("time") or {}).get("end")),
-        failed=status == "error" or bool(code),
-        exit_code=code if isinstance(code, int) else None,
+        call_id,
+        output_text(state.get("output" if status == "completed" else "error")),
+        at=_parse_time(state, "end"),
+        failed=status == "error" or bool(exit_code),
+        exit_code=exit_code,
     )

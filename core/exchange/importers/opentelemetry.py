@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.events import Usage
 from core.domain.text import to_utf8
 from core.exchange.importers.foreign_call import ForeignCall
-from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.message_parts import arguments_json, dicts, output_text
 from core.exchange.importers.record import (
     MAX_LINE_BYTES,
     OpenSession,
@@ -35,20 +35,27 @@ SESSION_ATTRIBUTES = ("journeyman.title", "journeyman.folder")
 MESSAGE_ATTRIBUTES = ("gen_ai.input.messages", "gen_ai.output.messages")
 USAGE_ATTRIBUTES = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
 MODEL_ATTRIBUTES = ("gen_ai.response.model", "gen_ai.request.model")
-FLAT_MESSAGE = re.compile(r"(\d+)\.message\.(.*)")
-FLAT_TOOL_CALL = re.compile(r"tool_calls\.(\d+)\.tool_call\.(.*)")
+FLAT_MESSAGE = re.compile(r"(?P<index>\d+)\.message\.(?P<field>.*)")
+FLAT_TOOL_CALL = re.compile(r"tool_calls\.(?P<index>\d+)\.tool_call\.(?P<field>.*)")
 FLAT_PART = re.compile(r"contents\.(\d+)\.message_content\.text")
+
+
+class TraceToolResult(NamedTuple):
+    """A tool result in a message of a span. `call_id` is empty if the trace does not name the call."""
+
+    call_id: str
+    output: str
 
 
 @dataclass(slots=True)
 class TraceMessage:
-    """A message in the attributes of a span. `results` are tool results as pairs of call ID and output."""
+    """A message in the attributes of a span."""
 
     role: str
     text: str = ""
     reasoning: str = ""
     calls: list[ForeignCall] = field(default_factory=list)
-    results: list[tuple[str, str]] = field(default_factory=list)
+    results: list[TraceToolResult] = field(default_factory=list)
 
 
 class OpenTelemetryImporter:
@@ -63,8 +70,8 @@ class OpenTelemetryImporter:
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         spans = sort_spans(_read_spans(path))
         for number, span in enumerate(spans, 1):
-            size = path.stat().st_size * number // len(spans)
-            yield TranscriptRecord(span.trace, to_json(asdict(span)), span, size, to_utf8(span.id))
+            bytes_read = path.stat().st_size * number // len(spans)
+            yield TranscriptRecord(span.trace, to_json(asdict(span)), span, bytes_read, identity=to_utf8(span.id))
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         return add_span(record.value, builder)
@@ -73,8 +80,8 @@ class OpenTelemetryImporter:
 def _read_spans(path: Path) -> list[OtlpSpan]:
     """Read the spans of a file that is one JSON document, or has one JSON document per line."""
     with open_transcript(path) as file:
-        _, first = parse_line(file.readline(MAX_LINE_BYTES).strip())
-    if not isinstance(first, dict):
+        first_line = parse_line(file.readline(MAX_LINE_BYTES).strip())
+    if not isinstance(first_line.value, dict):
         return from_json(read_document(path))
     return [span for record in read_lines(path, "") for span in from_json(record.value)]
 
@@ -136,63 +143,68 @@ def add_span(span: OtlpSpan, builder: SessionBuilder) -> bool:
     builder.set_details(title=title, folder=folder)
     match span_kind(span):
         case "chat":
-            _chat(span, builder)
+            _add_chat(span, builder)
         case "tool":
-            _tool(span, builder)
+            _add_tool_span(span, builder)
         case "agent":
-            _agent(span, builder)
+            _add_agent_span(span, builder)
         case _:
-            if not span.parent:
-                _agent(span, builder)
+            _add_agent_span(span, builder)
             return False
     return True
 
 
 def span_kind(span: OtlpSpan) -> str:
-    attributes = span.attributes
-    style = attributes.get("openinference.span.kind")
-    operation = attributes.get("gen_ai.operation.name")
+    """Return "chat" for a model request, "tool" for a tool call, "agent" for a run, and "" for any other span."""
+    openinference_kind = span.attributes.get("openinference.span.kind")
+    operation = span.attributes.get("gen_ai.operation.name")
     if not isinstance(operation, str):
-        operation = "" if style else _operation(span)
-    if operation in CHATS or style == "LLM":
+        operation = "" if openinference_kind else _guess_operation(span)
+    if operation in CHATS or openinference_kind == "LLM":
         return "chat"
-    if operation == "execute_tool" or style == "TOOL":
+    if operation == "execute_tool" or openinference_kind == "TOOL":
         return "tool"
-    return "agent" if operation in ("invoke_agent", "invoke_workflow") or style == "AGENT" else ""
+    if operation in ("invoke_agent", "invoke_workflow") or openinference_kind == "AGENT":
+        return "agent"
+    return ""
 
 
-def _operation(span: OtlpSpan) -> str:
+def _guess_operation(span: OtlpSpan) -> str:
     """Guess the operation of a span that names none: from the span's name, or from attributes of model requests."""
     attributes = span.attributes
     operation = span.name.split(" ")[0]
     if operation in OPERATIONS and any(name.startswith("gen_ai.") for name in attributes):
         return operation
     has_messages = any(name in attributes for name in MESSAGE_ATTRIBUTES)
-    has_usage = any(name in attributes for name in USAGE_ATTRIBUTES) and any(
-        name in attributes for name in MODEL_ATTRIBUTES
-    )
-    return "chat" if (has_messages or has_usage) and "gen_ai.agent.name" not in attributes else ""
+    has_usage = any(name in attributes for name in USAGE_ATTRIBUTES)
+    has_model = any(name in attributes for name in MODEL_ATTRIBUTES)
+    is_chat = (has_messages or (has_usage and has_model)) and "gen_ai.agent.name" not in attributes
+    return "chat" if is_chat else ""
 
 
-def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:
+def _add_chat(span: OtlpSpan, builder: SessionBuilder) -> None:
     attributes = span.attributes
     _keep_instructions(attributes.get("gen_ai.system_instructions"), builder)
-    times: Counter[str] = Counter()
-    for message in _with_call_ids(messages(attributes, "input"), builder.state(_TraceState).unnamed_calls):
-        _add_message(message, times, span, builder)
-    replies = [message for message in messages(attributes, "output") if message.role in ("assistant", "model", "")]
+    repeats: Counter[str] = Counter()
+    for message in _with_call_ids(parse_messages(attributes, "input"), builder.state(_TraceState).unnamed_calls):
+        _add_input_message(message, repeats, span, builder)
+    outputs = parse_messages(attributes, "output")
+    replies = [message for message in outputs if message.role in ("assistant", "model", "")]
     model = (
         attributes.get("gen_ai.response.model")
         or attributes.get("gen_ai.request.model")
         or attributes.get("llm.model_name")
     )
-    cost = attributes.get("operation.cost")
     builder.add_reply(
-        "\n".join(reply.text for reply in replies if reply.text), requested_at=span.start, at=span.end,
+        "\n".join(reply.text for reply in replies if reply.text),
+        requested_at=span.start,
+        at=span.end,
         reasoning="\n".join(reply.reasoning for reply in replies if reply.reasoning),
-        calls=[_register(call, builder) for reply in replies for call in reply.calls], usage=_usage(attributes),
-        model=str(model or ""), cost=parse_cost(cost),
-    )  # fmt: skip
+        calls=[_register(call, builder) for reply in replies for call in reply.calls],
+        usage=_parse_usage(attributes),
+        model=str(model or ""),
+        cost=parse_cost(attributes.get("operation.cost")),
+    )
     builder.complete_reply()
     if span.failed:
         builder.fail_run(span.status_message or "the request failed", span.end)
@@ -203,72 +215,76 @@ def _with_call_ids(inputs: list[TraceMessage], unnamed_calls: Sequence[str]) -> 
 
     Each request repeats the results of the calls before it, unless the program has dropped the first ones.
     """
-    count = sum(not id for message in inputs for id, _ in message.results)
-    ids = iter(unnamed_calls[max(0, len(unnamed_calls) - count) :])
-    return [
-        replace(message, results=[(id or next(ids, ""), output) for id, output in message.results])
-        for message in inputs
-    ]
+    unnamed_results = sum(not result.call_id for message in inputs for result in message.results)
+    call_ids = iter(unnamed_calls[max(0, len(unnamed_calls) - unnamed_results) :])
+
+    def with_call_id(result: TraceToolResult) -> TraceToolResult:
+        return result if result.call_id else result._replace(call_id=next(call_ids, ""))
+
+    return [replace(message, results=[with_call_id(result) for result in message.results]) for message in inputs]
 
 
 def _keep_instructions(instructions: Any, builder: SessionBuilder) -> None:
     """Store system instructions as an unrecognized record, unless the same text was stored before."""
-    raw = instructions if isinstance(instructions, str) else arguments_json(instructions)
+    raw = arguments_json(instructions)
     known = builder.state(_TraceState).instructions
-    if instructions and _mark(raw) not in known:
-        known.add(_mark(raw))
+    if instructions and _text_hash(raw) not in known:
+        known.add(_text_hash(raw))
         builder.keep_unrecognized("system", raw)
 
 
-def _mark(text: str) -> str:
+def _text_hash(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
-def _add_message(message: TraceMessage, times: Counter[str], span: OtlpSpan, builder: SessionBuilder) -> None:
+def _add_input_message(message: TraceMessage, repeats: Counter[str], span: OtlpSpan, builder: SessionBuilder) -> None:
     """Add an input message of a request, unless an earlier request had it: each request repeats the conversation.
 
-    `times` counts equal texts in this request, so that a message that the user sent twice is added twice.
+    `repeats` counts equal texts in this request, so that a message that the user sent twice is added twice.
     """
     state = builder.state(_TraceState)
-    for id, output in message.results:
-        if id in state.open_calls:
-            _add_result(id, output, span.start, False, builder)
+    for result in message.results:
+        if result.call_id in state.open_calls:
+            _add_result(result.call_id, result.output, builder, at=span.start)
     if message.role in ("system", "developer"):
         _keep_instructions(message.text, builder)
     if message.role != "user" or not message.text:
         return
-    mark = _mark(message.text)
-    times[mark] += 1
-    if span.scope == OWN_SCOPE or times[mark] > state.user_messages[mark]:
-        state.user_messages[mark] += 1
+    text_hash = _text_hash(message.text)
+    repeats[text_hash] += 1
+    if span.scope == OWN_SCOPE or repeats[text_hash] > state.user_messages[text_hash]:
+        state.user_messages[text_hash] += 1
         builder.add_user_message(message.text, span.start)
 
 
-def _tool(span: OtlpSpan, builder: SessionBuilder) -> None:
-    attributes, state = span.attributes, builder.state(_TraceState)
+def _add_tool_span(span: OtlpSpan, builder: SessionBuilder) -> None:
+    attributes = span.attributes
+    state = builder.state(_TraceState)
     name = str(attributes.get("gen_ai.tool.name") or attributes.get("tool.name") or span.name)
-    id = str(attributes.get("gen_ai.tool.call.id") or "")
-    if not id:
-        id = next((call for call, tool in state.open_calls.items() if tool == name), f"span {span.id}")
-    if id not in state.open_calls:
-        if id in state.call_ids:
+    call_id = str(attributes.get("gen_ai.tool.call.id") or "")
+    if not call_id:
+        call_id = next((open_id for open_id, tool in state.open_calls.items() if tool == name), f"span {span.id}")
+    if call_id not in state.open_calls:
+        if call_id in state.call_ids:
             return  # the result was in the input of the next request, whose span came first
         arguments = attributes.get(
             "gen_ai.tool.call.arguments", attributes.get("input.value", attributes.get("tool.parameters"))
         )
-        builder.add_reply(at=span.start, calls=[_register(ForeignCall(id, name, arguments_json(arguments)), builder)])
+        call = _register(ForeignCall(call_id, name, arguments_json(arguments)), builder)
+        builder.add_reply(at=span.start, calls=[call])
     output = attributes.get("gen_ai.tool.call.result", attributes.get("output.value", span.status_message))
+    exit_code = attributes.get("journeyman.exit_code")
     _add_result(
-        id,
-        output if isinstance(output, str) else arguments_json(output),
-        span.end,
-        span.failed,
+        call_id,
+        output_text(output),
         builder,
-        parse_count(attributes["journeyman.exit_code"]) if "journeyman.exit_code" in attributes else None,
+        at=span.end,
+        failed=span.failed,
+        exit_code=None if exit_code is None else parse_count(exit_code),
     )
 
 
-def _agent(span: OtlpSpan, builder: SessionBuilder) -> None:
+def _add_agent_span(span: OtlpSpan, builder: SessionBuilder) -> None:
     """End the run, if this is the root span."""
     if span.parent:
         return
@@ -284,21 +300,28 @@ def _agent(span: OtlpSpan, builder: SessionBuilder) -> None:
 def _register(call: ForeignCall, builder: SessionBuilder) -> ForeignCall:
     """Note a tool call that has no result yet, and return it. A call without an ID gets one."""
     state = builder.state(_TraceState)
-    id = call.id or f"call {len(state.call_ids)}"
-    state.unnamed_calls += [] if call.id else [id]
-    state.call_ids.append(id)
-    state.open_calls[id] = call.tool
-    return ForeignCall(id, call.tool, call.arguments)
+    if not call.id:
+        call = replace(call, id=f"call {len(state.call_ids)}")
+        state.unnamed_calls.append(call.id)
+    state.call_ids.append(call.id)
+    state.open_calls[call.id] = call.tool
+    return call
 
 
 def _add_result(
-    id: str, output: str, at: int, failed: bool, builder: SessionBuilder, exit_code: int | None = None
-) -> None:  # fmt: skip
-    builder.state(_TraceState).open_calls.pop(id, None)
-    builder.add_result(id, output, at=at, failed=failed, exit_code=exit_code)
+    call_id: str,
+    output: str,
+    builder: SessionBuilder,
+    *,
+    at: int,
+    failed: bool = False,
+    exit_code: int | None = None,
+) -> None:
+    builder.state(_TraceState).open_calls.pop(call_id, None)
+    builder.add_result(call_id, output, at=at, failed=failed, exit_code=exit_code)
 
 
-def messages(attributes: dict[str, Any], direction: str) -> list[TraceMessage]:
+def parse_messages(attributes: dict[str, Any], direction: str) -> list[TraceMessage]:
     """Return the messages of a request (`input`) or of a reply (`output`), in the GenAI or OpenInference convention."""
     value = attributes.get(f"gen_ai.{direction}.messages")
     if isinstance(value, str):
@@ -307,70 +330,66 @@ def messages(attributes: dict[str, Any], direction: str) -> list[TraceMessage]:
         except (ValueError, RecursionError):
             value = None
     if isinstance(value, list):
-        return [_message_from_parts(message) for message in value if isinstance(message, dict)]
-    return _flattened(attributes, f"llm.{direction}_messages.")
+        return [_message_from_parts(message) for message in dicts(value)]
+    return _messages_from_flat_attributes(attributes, f"llm.{direction}_messages.")
 
 
 def _message_from_parts(message: dict[str, Any]) -> TraceMessage:
+    """Parse a message of the GenAI convention."""
     result = TraceMessage(str(message.get("role") or ""))
-    parts = message.get("parts")
-    for part in parts if isinstance(parts, list) else []:
-        if not isinstance(part, dict):
-            continue
-        content = part.get("content")
+    for part in dicts(message.get("parts")):
+        content = str(part.get("content") or "")
+        part_id = str(part.get("id") or "")
         match part.get("type"):
             case "text":
-                result.text = "\n".join(filter(None, (result.text, str(content or ""))))
+                result.text = "\n".join(filter(None, (result.text, content)))
             case "reasoning" | "thinking":
-                result.reasoning += str(content or "")
+                result.reasoning += content
             case "tool_call":
-                name = str(part.get("name") or "tool")
-                result.calls.append(ForeignCall(str(part.get("id") or ""), name, arguments_json(part.get("arguments"))))
+                arguments = arguments_json(part.get("arguments"))
+                result.calls.append(ForeignCall(part_id, str(part.get("name") or "tool"), arguments))
             case "tool_call_response":
                 output = part.get("response", part.get("result"))
-                text = output if isinstance(output, str) else arguments_json(output)
-                result.results.append((str(part.get("id") or ""), text))
+                result.results.append(TraceToolResult(part_id, output_text(output)))
             case _:
                 pass
     return result
 
 
-def _flattened(attributes: dict[str, Any], start: str) -> list[TraceMessage]:
+def _messages_from_flat_attributes(attributes: dict[str, Any], prefix: str) -> list[TraceMessage]:
     """Parse the flat attributes of OpenInference, such as `llm.input_messages.0.message.role`."""
-    messages: dict[int, TraceMessage] = {}
-    calls: dict[tuple[int, int], dict[str, str]] = {}
-    answers: dict[int, str] = {}
+    messages: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items():
-        match = FLAT_MESSAGE.fullmatch(key.removeprefix(start)) if key.startswith(start) else None
-        if match is None:
-            continue
-        index, field = int(match[1]), match[2]
-        message = messages.setdefault(index, TraceMessage(""))
-        if field == "role":
-            message.role = str(value)
-        elif field == "content" or FLAT_PART.fullmatch(field):
-            message.text = "\n".join(filter(None, (message.text, str(value or ""))))
-        elif field == "tool_call_id":
-            answers[index] = str(value)
-        elif inner := FLAT_TOOL_CALL.fullmatch(field):
-            calls.setdefault((index, int(inner[1])), {})[inner[2]] = str(value)
-    for (index, _), call in sorted(calls.items()):
-        name, arguments = call.get("function.name", "tool"), call.get("function.arguments", "{}")
-        messages[index].calls.append(ForeignCall(call.get("id", ""), name, arguments))
-    for index, message in messages.items():
-        if index in answers or message.role == "tool":
-            message.results.append((answers.get(index, ""), message.text))
-    return [messages[index] for index in sorted(messages)]
+        match = FLAT_MESSAGE.fullmatch(key.removeprefix(prefix)) if key.startswith(prefix) else None
+        if match:
+            messages.setdefault(int(match["index"]), {})[match["field"]] = value
+    return [_message_from_fields(messages[index]) for index in sorted(messages)]
 
 
-def _usage(attributes: dict[str, Any]) -> Usage:
+def _message_from_fields(fields: dict[str, Any]) -> TraceMessage:
+    """Parse a message of the OpenInference convention, whose fields have names such as `tool_calls.0.tool_call.id`."""
+    texts = [str(value or "") for name, value in fields.items() if name == "content" or FLAT_PART.fullmatch(name)]
+    message = TraceMessage(role=str(fields.get("role", "")), text="\n".join(filter(None, texts)))
+    calls: dict[int, dict[str, str]] = {}
+    for name, value in fields.items():
+        if match := FLAT_TOOL_CALL.fullmatch(name):
+            calls.setdefault(int(match["index"]), {})[match["field"]] = str(value)
+    for _, call in sorted(calls.items()):
+        arguments = call.get("function.arguments", "{}")
+        message.calls.append(ForeignCall(call.get("id", ""), call.get("function.name", "tool"), arguments))
+    if "tool_call_id" in fields or message.role == "tool":
+        message.results.append(TraceToolResult(str(fields.get("tool_call_id", "")), message.text))
+    return message
+
+
+def _parse_usage(attributes: dict[str, Any]) -> Usage:
     def count(*names: str) -> int:
         return next((parse_count(attributes[name]) for name in names if name in attributes), 0)
 
     return Usage(
-        count("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
-        count("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
-        count("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
-        count("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write"),
-        count("gen_ai.usage.reasoning.output_tokens", "llm.token_count.completion_details.reasoning"),
+        input=count("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+        output=count("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+        cache_read=count("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
+        cache_write=count("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write"),
+        reasoning=count("gen_ai.usage.reasoning.output_tokens", "llm.token_count.completion_details.reasoning"),
     )

@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, mcp_images, reasoning_text
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, mcp_images, reasoning_text
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -15,13 +15,15 @@ from core.exchange.importers.record import (
     head_records,
     parse_cost,
     parse_count,
+    parse_exit_code,
     parse_time,
     plain_path,
     read_lines,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
-ERRORS = {"error": "the request failed", "aborted": "aborted by the user"}
+ERROR_REASONS = {"error": "the request failed", "aborted": "aborted by the user"}
+NORMAL_STOP_REASONS = frozenset({"stop", "toolUse"})
 
 
 class PiImporter:
@@ -71,7 +73,7 @@ class PiImporter:
         return True
 
 
-def _add_message(message: dict[str, Any], at: int, id: str, builder: SessionBuilder) -> bool:
+def _add_message(message: dict[str, Any], at: int, entry_id: str, builder: SessionBuilder) -> bool:
     content = message.get("content")
     match message.get("role"):
         case "user":
@@ -79,10 +81,11 @@ def _add_message(message: dict[str, Any], at: int, id: str, builder: SessionBuil
         case "assistant":
             _add_reply(message, at, builder)
         case "toolResult":
-            call, failed = str(message.get("toolCallId") or ""), message.get("isError") is True
-            builder.add_result(call, plain_text(content), at=at, failed=failed, files=mcp_images(content))
+            call_id = str(message.get("toolCallId") or "")
+            failed = message.get("isError") is True
+            builder.add_result(call_id, plain_text(content), at=at, failed=failed, files=mcp_images(content))
         case "bashExecution":
-            _add_command(message, at, id, builder)
+            _add_command(message, at, entry_id, builder)
         case _:
             return False
     return True
@@ -90,46 +93,58 @@ def _add_message(message: dict[str, Any], at: int, id: str, builder: SessionBuil
 
 def _add_reply(message: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     content = message.get("content")
-    usage = message.get("usage")
-    usage = dict_or_empty(usage)
-    cost = usage.get("cost")
-    stop = str(message.get("stopReason") or "")
+    usage = dict_or_empty(message.get("usage"))
+    stop_reason = str(message.get("stopReason") or "")
     builder.add_reply(
-        plain_text(content), at=at, reasoning=reasoning_text(content), calls=_calls(content), usage=_parse_usage(usage),
-        model=str(message.get("model") or ""), stop="" if stop in {"stop", "toolUse"} else stop,
-        cost=parse_cost(cost.get("total")) if isinstance(cost, dict) else None,
+        plain_text(content),
+        at=at,
+        reasoning=reasoning_text(content),
+        calls=_parse_calls(content),
+        usage=_parse_usage(usage),
+        model=str(message.get("model") or ""),
+        stop_reason="" if stop_reason in NORMAL_STOP_REASONS else stop_reason,
+        cost=parse_cost(dict_or_empty(usage.get("cost")).get("total")),
         requested_at=parse_time(message.get("timestamp")),
-    )  # fmt: skip
+    )
     builder.complete_reply()
-    if stop in ERRORS:
-        reason = str(message.get("errorMessage") or ERRORS[stop])
-        if stop == "error":
+    if stop_reason in ERROR_REASONS:
+        reason = str(message.get("errorMessage") or ERROR_REASONS[stop_reason])
+        if stop_reason == "error":
             builder.fail_run(reason, at)
         else:
             builder.stop_run(reason, at)
 
 
-def _calls(content: Any) -> list[ForeignCall]:
+def _parse_calls(content: Any) -> list[ForeignCall]:
     return [
         ForeignCall(str(part.get("id") or ""), str(part.get("name") or "tool"), arguments_json(part.get("arguments")))
-        for part in (content if isinstance(content, list) else [])
-        if isinstance(part, dict) and part.get("type") == "toolCall"
+        for part in dicts(content)
+        if part.get("type") == "toolCall"
     ]
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
     """Parse the token usage. Pi's input count excludes cached tokens, so they are added to it."""
-    cache_read, cache_write = parse_count(usage.get("cacheRead")), parse_count(usage.get("cacheWrite"))
-    input = parse_count(usage.get("input")) + cache_read + cache_write
-    return Usage(input, parse_count(usage.get("output")), cache_read, cache_write)
+    cache_read = parse_count(usage.get("cacheRead"))
+    cache_write = parse_count(usage.get("cacheWrite"))
+    return Usage(
+        input=parse_count(usage.get("input")) + cache_read + cache_write,
+        output=parse_count(usage.get("output")),
+        cache_read=cache_read,
+        cache_write=cache_write,
+    )
 
 
-def _add_command(message: dict[str, Any], at: int, id: str, builder: SessionBuilder) -> None:
+def _add_command(message: dict[str, Any], at: int, call_id: str, builder: SessionBuilder) -> None:
     """Add a command that the user, not the agent, ran by typing `!` before it."""
-    command, code = str(message.get("command") or ""), message.get("exitCode")
+    command = str(message.get("command") or "")
+    exit_code = parse_exit_code(message.get("exitCode"))
     builder.add_user_message(f"!{command}", at)
-    builder.add_reply(at=at, calls=[ForeignCall(id, "bash", arguments_json({"command": command}))])
+    builder.add_reply(at=at, calls=[ForeignCall(call_id, "bash", arguments_json({"command": command}))])
     builder.add_result(
-        id, str(message.get("output") or ""), at=at, failed=bool(code) or message.get("cancelled") is True,
-        exit_code=code if isinstance(code, int) else None,
-    )  # fmt: skip
+        call_id,
+        str(message.get("output") or ""),
+        at=at,
+        failed=bool(exit_code) or message.get("cancelled") is True,
+        exit_code=exit_code,
+    )

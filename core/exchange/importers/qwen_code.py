@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, output_text
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -64,13 +64,15 @@ class QwenCodeImporter:
 
 
 def _parts(record: dict[str, Any]) -> list[dict[str, Any]]:
-    message = record.get("message")
-    parts = message.get("parts") if isinstance(message, dict) else None
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return dicts(dict_or_empty(record.get("message")).get("parts"))
 
 
-def _text(parts: list[dict[str, Any]], *, thought: bool = False) -> str:
-    return "".join(str(part["text"]) for part in parts if part.get("text") and bool(part.get("thought")) is thought)
+def _text(parts: list[dict[str, Any]]) -> str:
+    return "".join(str(part.get("text") or "") for part in parts if not part.get("thought"))
+
+
+def _thoughts(parts: list[dict[str, Any]]) -> str:
+    return "".join(str(part.get("text") or "") for part in parts if part.get("thought"))
 
 
 def _add_user_message(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
@@ -81,12 +83,12 @@ def _add_user_message(data: dict[str, Any], at: int, builder: SessionBuilder) ->
 
 def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     parts = _parts(data)
-    calls = [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)]
+    calls = dicts([part.get("functionCall") for part in parts])
     usage = data.get("usageMetadata")
     builder.add_reply(
         _text(parts),
         at=at,
-        reasoning=_text(parts, thought=True),
+        reasoning=_thoughts(parts),
         calls=[
             ForeignCall(str(call.get("id") or ""), str(call.get("name") or "tool"), arguments_json(call.get("args")))
             for call in calls
@@ -102,37 +104,37 @@ def _parse_usage(usage: dict[str, Any]) -> Usage:
 
     Depending on the provider, the output count includes the thoughts or not. The total shows which is the case.
     """
-    input, total = parse_count(usage.get("promptTokenCount")), parse_count(usage.get("totalTokenCount"))
-    output, thoughts = parse_count(usage.get("candidatesTokenCount")), parse_count(usage.get("thoughtsTokenCount"))
-    if total == input + output + thoughts:
+    prompt = parse_count(usage.get("promptTokenCount"))
+    output = parse_count(usage.get("candidatesTokenCount"))
+    thoughts = parse_count(usage.get("thoughtsTokenCount"))
+    if parse_count(usage.get("totalTokenCount")) == prompt + output + thoughts:
         output += thoughts
-    return Usage(input, output, parse_count(usage.get("cachedContentTokenCount")), 0, thoughts)
+    cached = parse_count(usage.get("cachedContentTokenCount"))
+    return Usage(input=prompt, output=output, cache_read=cached, reasoning=thoughts)
 
 
 def _add_results(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    outcome = data.get("toolCallResult")
-    outcome = dict_or_empty(outcome)
-    results = [part["functionResponse"] for part in _parts(data) if isinstance(part.get("functionResponse"), dict)]
+    outcome = dict_or_empty(data.get("toolCallResult"))
+    results = dicts([part.get("functionResponse") for part in _parts(data)])
     for result in results:
-        call = str(result.get("id") or outcome.get("callId") or "")
-        response = result.get("response")
-        response = response if isinstance(response, dict) else {"output": response}
-        output = response.get("output", response.get("error", response))
-        failed = "error" in response or outcome.get("status") == "error"
-        builder.add_result(call, output if isinstance(output, str) else arguments_json(output), at=at, failed=failed)
+        call_id = str(result.get("id") or outcome.get("callId") or "")
+        output = response = result.get("response")
+        if isinstance(response, dict):
+            output = response.get("output", response.get("error", response))
+        failed = "error" in dict_or_empty(response) or outcome.get("status") == "error"
+        builder.add_result(call_id, output_text(output), at=at, failed=failed)
     return bool(results)
 
 
 def _add_system_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    payload = data.get("systemPayload")
-    payload = dict_or_empty(payload)
+    payload = dict_or_empty(data.get("systemPayload"))
     if data.get("subtype") == "custom_title":
         builder.set_details(title=str(payload.get("customTitle") or ""))
         return True
     if data.get("subtype") == "chat_compression":
-        info = payload.get("info")
-        info = dict_or_empty(info)
-        before, after = parse_count(info.get("originalTokenCount")), parse_count(info.get("newTokenCount"))
+        info = dict_or_empty(payload.get("info"))
+        before = parse_count(info.get("originalTokenCount"))
+        after = parse_count(info.get("newTokenCount"))
         builder.add_compaction("compacted by Qwen Code", before=before, after=after, at=at)
         return True
     return False

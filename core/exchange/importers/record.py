@@ -25,6 +25,8 @@ MAX_DOCUMENT_BYTES = 1 << 28  # a larger file is refused if it must be read as a
 MAX_DETAILS_BYTES = 1 << 24  # a larger file with details of a session is ignored
 COMPRESSED_SUFFIXES = (".gz", ".zst")
 GZIP_MAGIC, ZSTD_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+# A number is taken to be a time in the unit in which it lies between these, which are in microseconds: 1973 and 5138.
+MIN_TIME, MAX_TIME = 10**14, 10**17
 BUFFER_BYTES = 1 << 20  # bytes per read; each read releases the GIL
 
 
@@ -55,8 +57,6 @@ class SessionDetails:
 
 
 OpenSession = Callable[[str], SessionBuilder]
-
-
 SessionFiles = list[tuple[Path, str]]  # the files of a transcript, each with the key of its session
 
 
@@ -120,30 +120,30 @@ def open_transcript(path: Path) -> Iterator[IO[bytes]]:
 def head_records(head: bytes) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects among the complete lines at the beginning of a file."""
     for line in head.splitlines(keepends=True):
-        _, value = parse_line(line.strip()) if line.endswith(b"\n") or line == head else (b"", None)
-        if isinstance(value, dict):
+        is_complete = line.endswith(b"\n") or line == head
+        if is_complete and isinstance(value := parse_line(line.strip()).value, dict):
             yield value
 
 
 def read_lines(
-    path: Path, key: str, before: int = 0, start: int = 0, *, blank: bool = False
+    path: Path, key: str, before: int = 0, start: int = 0, *, keep_blank: bool = False
 ) -> Iterator[TranscriptRecord]:
-    """Yield a record for each line of a file. Leave out an incomplete last line and, unless `blank`, blank lines.
+    """Yield a record for each line of a file. An incomplete last line is left out, as are blank lines by default.
 
     Reading starts at the byte `start`. `before` is added to the `bytes_read` of each record.
     """
     with open_transcript(path) as file:
         if start:
             file.seek(start)
-        at = before + start
+        bytes_read = before + start
         for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
-            at += len(line)
-            if not blank and line.isspace():
+            bytes_read += len(line)
+            if line.isspace() and not keep_blank:
                 continue
             raw, value = parse_line(line.rstrip(b"\r\n"))
             if value is None and not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
                 return  # the program is still writing this line
-            yield TranscriptRecord(key, raw, value, at)
+            yield TranscriptRecord(key, raw, value, bytes_read)
 
 
 def _too_large(path: Path) -> Problem:
@@ -183,21 +183,28 @@ def read_json_object(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def parse_line(raw: bytes) -> tuple[bytes, Any]:
-    """Return the line with invalid UTF-8 replaced by U+FFFD, and its JSON value, None if it is not JSON."""
+class JsonLine(NamedTuple):
+    """A line in valid UTF-8, and its JSON value, which is None if the line is not JSON."""
+
+    raw: bytes
+    value: Any
+
+
+def parse_line(raw: bytes) -> JsonLine:
+    """Parse a line of JSON. Invalid UTF-8 is replaced by U+FFFD."""
     try:
-        return raw, _quick()(raw)
+        return JsonLine(raw, _fast_json_parser()(raw))
     # Not JSON, or a lone surrogate, deep nesting or a very long number, which only `json.loads` accepts.
     except ValueError:
         text = raw.decode("utf-8", "replace")
     try:
-        return text.encode(), json.loads(text)
+        return JsonLine(text.encode(), json.loads(text))
     except (ValueError, RecursionError):
-        return text.encode(), None
+        return JsonLine(text.encode(), None)
 
 
 @cache
-def _quick() -> Callable[[bytes], Any]:
+def _fast_json_parser() -> Callable[[bytes], Any]:
     """Return a parser that gives the same result as `json.loads` in half the time, or raises ValueError.
 
     The import is delayed because opening the window does not need it.
@@ -251,10 +258,9 @@ def parse_time(value: Any) -> int:
         except (ValueError, OverflowError, OSError):
             return 0
     if isinstance(value, int | float) and not isinstance(value, bool):
-        for scale in (1_000_000, 1_000, 1):
-            if 0 < value * scale < 1e17 and value * scale > 1e14:
-                return int(value * scale)
-        return int(value / 1_000) if 1e17 < value < 1e20 else 0
+        for microseconds in (value * 1_000_000, value * 1_000, value, value // 1_000):
+            if MIN_TIME < microseconds < MAX_TIME:
+                return int(microseconds)
     return 0
 
 
@@ -266,4 +272,10 @@ def parse_cost(value: Any) -> float | None:
 
 def parse_count(value: Any) -> int:
     """Parse a count, such as a number of tokens. Return 0 if the value is not a valid count."""
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12 else 0
+    is_valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+    return int(value) if is_valid else 0
+
+
+def parse_exit_code(value: Any) -> int | None:
+    """Return the exit code of a command. Return None if the value is not an exit code."""
+    return value if isinstance(value, int) else None

@@ -6,6 +6,7 @@ A task is a folder of JSON documents.
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -16,6 +17,8 @@ from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.message_parts import (
     arguments_json,
+    dict_or_empty,
+    dicts,
     embedded_images,
     reasoning_text,
     text_of_parts,
@@ -40,16 +43,16 @@ HISTORY, INTERFACE = "api_conversation_history.json", "ui_messages.json"
 COMPLETION = "attempt_completion"  # the tool with which the agent presents its result to the user
 ENVIRONMENT = re.compile(r"<environment_details>.*?</environment_details>", re.DOTALL)
 # The tags around what the user typed.
-INPUT = re.compile(r"<(task|user_message|feedback|answer)>\s*(.*?)\s*</\1>", re.DOTALL)
+INPUT = re.compile(r"<(task|user_message|feedback|answer)>\s*(?P<typed>.*?)\s*</\1>", re.DOTALL)
 TOOLS = (
     "read_file write_to_file apply_diff replace_in_file insert_content search_and_replace execute_command list_files "
     "search_files list_code_definition_names browser_action use_mcp_tool access_mcp_resource ask_followup_question "
     "attempt_completion switch_mode new_task fetch_instructions update_todo_list codebase_search plan_mode_respond"
 ).replace(" ", "|")
 # A tool call in the text of a reply, as older versions write it.
-TEXT_CALL = re.compile(rf"<({TOOLS})>(.*?)</\1>", re.DOTALL)
+TEXT_CALL = re.compile(rf"<(?P<tool>{TOOLS})>(?P<arguments>.*?)</(?P=tool)>", re.DOTALL)
 ARGUMENT = re.compile(r"<(\w+)>\n?(.*?)\n?</\1>", re.DOTALL)
-TEXT_RESULT = re.compile(rf"\[({TOOLS})(?: for .*?)?\] Result:\s*", re.DOTALL)
+TEXT_RESULT = re.compile(rf"\[(?P<tool>{TOOLS})(?: for .*?)?\] Result:\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +106,14 @@ class RooCodeImporter:
         for message in messages:
             before = _requests_before(message, requests) if message.get("role") == "assistant" else []
             values.append({"message": message, "requests": before})
-        if growing and messages and messages[-1].get("role") == "assistant":
-            values = values if _usage(values[-1]["requests"]) != (Usage(), None) else values[:-1]
-        item = read_json_object(path.with_name("history_item.json"))
+        ends_with_reply = bool(messages) and messages[-1].get("role") == "assistant"
+        if growing and ends_with_reply and not _is_counted(values[-1]["requests"]):
+            del values[-1]
+        details = read_json_object(path.with_name("history_item.json"))
         key = path.parent.name
         identities = [[value["message"].get("role"), value["message"].get("ts")] for value in values]
         size = history.stat().st_size if history.is_file() else 0
-        yield details_record(key, item)
+        yield details_record(key, details)
         yield from list_records(key, values, file_bytes=size, identities=identities)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
@@ -142,8 +146,7 @@ def _requests_before(reply: dict[str, Any], requests: list[dict[str, Any]]) -> l
 
 
 def _read_list(path: Path) -> list[dict[str, Any]]:
-    document = read_document(path) if path.is_file() else []
-    return [entry for entry in document if isinstance(entry, dict)] if isinstance(document, list) else []
+    return dicts(read_document(path)) if path.is_file() else []
 
 
 def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
@@ -153,15 +156,14 @@ def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
         builder.add_result(result.call_id, result.text, at=at, failed=result.failed, files=result.images)
     texts = [plain_text(part) for part in content] if isinstance(content, list) else [plain_text(content)]
     texts = [ENVIRONMENT.sub("", text) for text in texts]
-    results_as_text = _add_text_results(texts, at, builder)
-    if results_as_text or results:
-        inputs = [match.group(2) for match in INPUT.finditer("\n".join(texts))]
-    else:
-        text = "\n".join(filter(None, (text.strip() for text in texts)))
-        inputs = [match.group(2) for match in INPUT.finditer(text)] or ([text] if text else [])
+    has_text_results = _add_text_results(texts, at, builder)
+    has_results = bool(results) or has_text_results
+    inputs = [match["typed"] for match in INPUT.finditer("\n".join(texts))]
+    if not inputs and not has_results:
+        inputs = [text.strip() for text in texts if text.strip()]  # without tags, all of the text was typed
     if inputs:
         builder.add_user_message("\n".join(inputs), at, embedded_images(content))
-    return bool(inputs or results or results_as_text)
+    return bool(inputs) or has_results
 
 
 def _add_text_results(texts: list[str], at: int, builder: SessionBuilder) -> bool:
@@ -170,51 +172,81 @@ def _add_text_results(texts: list[str], at: int, builder: SessionBuilder) -> boo
     Such a result is a line that names the tool, followed by the output up to the next such line.
     """
     text = "\n".join(texts)
-    found = list(TEXT_RESULT.finditer(text))
-    waiting = builder.state(_OpenTextCalls).calls
-    for match, following in zip_longest(found, found[1:]):
-        output = INPUT.sub("", text[match.end() : following.start() if following else None]).strip()
-        call = next((call for call in waiting if call.tool == match.group(1)), None)
+    headings = list(TEXT_RESULT.finditer(text))
+    open_calls = builder.state(_OpenTextCalls).calls
+    for heading, following in zip_longest(headings, headings[1:]):
+        end = following.start() if following else len(text)
+        output = INPUT.sub("", text[heading.end() : end]).strip()
+        call = next((call for call in open_calls if call.tool == heading["tool"]), None)
         if call:
-            waiting.remove(call)
+            open_calls.remove(call)
             builder.add_result(call.id, output, at=at, failed=output.startswith("Error"))
-    return bool(found)
+    return bool(headings)
 
 
 def _add_reply(message: dict[str, Any], requests: list[Any], at: int, builder: SessionBuilder) -> None:
     content = message.get("content")
-    calls, text = tool_use_calls(content), text_of_parts(content)
-    waiting = builder.state(_OpenTextCalls).calls
-    for match in [] if calls else TEXT_CALL.finditer(text):
-        id = f"text {builder.record_count}.{len(calls)}"
-        arguments = dict(ARGUMENT.findall(match.group(2)))
-        calls.append(ForeignCall(id, match.group(1), arguments_json(arguments)))
-        waiting.append(_TextCall(id, match.group(1)))
-    if waiting:
+    text = text_of_parts(content)
+    calls = tool_use_calls(content)
+    open_text_calls = builder.state(_OpenTextCalls).calls
+    if not calls:
+        calls = _parse_text_calls(text, builder.record_count)
+        open_text_calls += [_TextCall(call.id, call.tool) for call in calls]
+    if open_text_calls:
         text = TEXT_CALL.sub("", text).strip()
-    usage, cost = _usage(requests)
+    counts = _parse_counts(requests)
     reasoning = reasoning_text(content) or str(message.get("reasoning_content") or "")
-    builder.add_reply(text, at=at, reasoning=reasoning, calls=calls, usage=usage, cost=cost)
+    builder.add_reply(text, at=at, reasoning=reasoning, calls=calls, usage=_total_usage(counts), cost=_cost(counts))
     builder.complete_reply()
     if any(call.tool == COMPLETION for call in calls):
         builder.complete_run(at=at)
 
 
-def _usage(requests: list[Any]) -> tuple[Usage, float | None]:
-    """Return the token usage and cost of requests, each given as JSON text.
+def _parse_text_calls(text: str, record_number: int) -> list[ForeignCall]:
+    """Return the tool calls that are written in the text of a reply."""
+    return [
+        ForeignCall(
+            id=f"text {record_number}.{index}",
+            tool=match["tool"],
+            arguments=arguments_json(dict(ARGUMENT.findall(match["arguments"]))),
+        )
+        for index, match in enumerate(TEXT_CALL.finditer(text))
+    ]
 
-    In some versions the input count excludes cached tokens; they are then added to it.
-    """
-    total, cost = [0, 0, 0, 0], None
+
+def _parse_counts(requests: list[Any]) -> list[dict[str, Any]]:
+    """Return the token counts and cost of each request, which is given as JSON text. Skip a malformed one."""
+    counts: list[dict[str, Any]] = []
     for text in requests:
-        try:
-            counts = json.loads(text) if isinstance(text, str) else {}
-        except (ValueError, RecursionError):
-            continue
-        names = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
-        input, output, read, written = (parse_count(counts.get(name)) for name in names)
-        input = input if input >= read + written else input + read + written
-        total = [before + now for before, now in zip(total, (input, output, read, written), strict=True)]
-        if (price := parse_cost(counts.get("cost"))) is not None:
-            cost = (cost or 0.0) + price
-    return Usage(*total), cost
+        with suppress(ValueError, RecursionError):
+            counts.append(dict_or_empty(json.loads(str(text))))
+    return counts
+
+
+def _is_counted(requests: list[Any]) -> bool:
+    """Return whether the token counts or the cost of requests are stored."""
+    counts = _parse_counts(requests)
+    return _total_usage(counts) != Usage() or _cost(counts) is not None
+
+
+def _total_usage(counts: list[dict[str, Any]]) -> Usage:
+    """Return the token usage of requests. In some versions the input count excludes cached tokens; then add them."""
+    total = Usage()
+    for request in counts:
+        tokens_in = parse_count(request.get("tokensIn"))
+        cache_read = parse_count(request.get("cacheReads"))
+        cache_write = parse_count(request.get("cacheWrites"))
+        includes_cached = tokens_in >= cache_read + cache_write
+        total = Usage(
+            input=total.input + (tokens_in if includes_cached else tokens_in + cache_read + cache_write),
+            output=total.output + parse_count(request.get("tokensOut")),
+            cache_read=total.cache_read + cache_read,
+            cache_write=total.cache_write + cache_write,
+        )
+    return total
+
+
+def _cost(counts: list[dict[str, Any]]) -> float | None:
+    """Return the cost of requests; None if it is unknown of all of them."""
+    costs = [cost for request in counts if (cost := parse_cost(request.get("cost"))) is not None]
+    return sum(costs) if costs else None

@@ -19,8 +19,8 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 
 INDEXES = ("channels.json", "groups.json", "dms.json", "mpims.json")
-MENTION = re.compile(r"<@(\w+)(?:\|[^>]*)?>")
-LINK = re.compile(r"<(https?://[^|>]+)(?:\|([^>]*))?>")
+MENTION = re.compile(r"<@(?P<user>\w+)(?:\|[^>]*)?>")
+LINK = re.compile(r"<(?P<url>https?://[^|>]+)(?:\|(?P<label>[^>]*))?>")
 
 
 class SlackImporter:
@@ -35,60 +35,64 @@ class SlackImporter:
         return path.name in INDEXES and path.with_name("users.json").is_file()
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        people = {str(user.get("id")): _name(user) for user in _entries(path, "users.json")}
-        names = {str(entry.get("id")): entry for index in INDEXES for entry in _entries(path, index)}
-        titles = {_folder(entry): _title(entry, people) for entry in names.values()}
-        export = derive_key(path, path.stem if path.suffix == ".zip" else path.resolve().parent.name)
-        channel, size = "", path.stat().st_size
-        for name, document in read_documents(path, "*/*.json"):
-            folder = name.partition("/")[0]
+        user_names = {str(user.get("id")): _user_name(user) for user in _entries(path, "users.json")}
+        channels = {str(channel.get("id")): channel for index in INDEXES for channel in _entries(path, index)}
+        titles = {_folder(channel): _title(channel, user_names) for channel in channels.values()}
+        export_key = derive_key(path, path.stem if path.suffix == ".zip" else path.resolve().parent.name)
+        size = path.stat().st_size
+        last_folder = ""
+        for document in read_documents(path, "*/*.json"):
+            folder = document.name.partition("/")[0]
             if folder not in titles:
                 continue  # no channel: for example, the folder of a canvas
-            if folder != channel:
-                channel = folder
-                yield details_record(f"{export} {folder}", {"title": titles[folder]})
-            messages = dicts(document)
+            key = f"{export_key} {folder}"
+            if folder != last_folder:
+                last_folder = folder
+                yield details_record(key, {"title": titles[folder]})
+            messages = dicts(document.value)
             times = [message.get("ts") for message in messages]
-            records = list_records(f"{export} {folder}", messages, file_bytes=size, identities=times)
+            records = list_records(key, messages, file_bytes=size, identities=times)
             for record, message in zip(records, messages, strict=True):
-                yield record._replace(value={"message": message, "people": people})
+                yield record._replace(value={"message": message, "user_names": user_names})
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         if isinstance(record.value, SessionDetails):
             builder.set_details(**record.value.values)
             return True
-        message, people = record.value["message"], record.value["people"]
-        text = _text(message, people)
-        profile = dict_or_empty(message.get("user_profile"))
-        author = (
-            people.get(str(message.get("user"))) or profile.get("real_name") or message.get("username") or "Unknown"
-        )
+        message, user_names = record.value["message"], record.value["user_names"]
+        text = _text(message, user_names)
         if not text or message.get("type") != "message" or message.get("subtype") in ("channel_join", "channel_leave"):
             return False
-        mark = " (in a thread)" if message.get("thread_ts") not in (None, message.get("ts")) else ""
-        ts = message.get("ts")
-        builder.add_user_message(f"{author}{mark}: {text}", parse_time(float(ts)) if ts else 0)
+        timestamp = message.get("ts")
+        is_thread_reply = message.get("thread_ts") not in (None, timestamp)
+        author = _author(message, user_names) + (" (in a thread)" if is_thread_reply else "")
+        builder.add_user_message(f"{author}: {text}", parse_time(float(timestamp)) if timestamp else 0)
         return True
 
 
 def _entries(path: Path, name: str) -> list[dict[str, Any]]:
-    documents = [document for _, document in read_documents(path, name) if isinstance(document, list)]
-    return [entry for document in documents for entry in document if isinstance(entry, dict)]
+    return [entry for document in read_documents(path, name) for entry in dicts(document.value)]
 
 
-def _folder(entry: dict[str, Any]) -> str:
+def _folder(channel: dict[str, Any]) -> str:
     """Return the name of a channel's folder in the export. For a direct message, which has no name, it is the ID."""
-    return str(entry.get("name") or entry.get("id"))
+    return str(channel.get("name") or channel.get("id"))
 
 
-def _title(entry: dict[str, Any], people: dict[str, str]) -> str:
-    members = entry.get("members")
-    if entry.get("name") or not isinstance(members, list):
-        return f"#{_folder(entry)}"
-    return ", ".join(people.get(str(member), str(member)) for member in members)
+def _title(channel: dict[str, Any], user_names: dict[str, str]) -> str:
+    members = channel.get("members")
+    if channel.get("name") or not isinstance(members, list):
+        return f"#{_folder(channel)}"
+    return ", ".join(user_names.get(str(member), str(member)) for member in members)
 
 
-def _name(user: dict[str, Any]) -> str:
+def _author(message: dict[str, Any], user_names: dict[str, str]) -> str:
+    profile = dict_or_empty(message.get("user_profile"))
+    name = user_names.get(str(message.get("user"))) or profile.get("real_name") or message.get("username")
+    return str(name or "Unknown")
+
+
+def _user_name(user: dict[str, Any]) -> str:
     profile = dict_or_empty(user.get("profile"))
     return str(
         profile.get("display_name")
@@ -99,11 +103,16 @@ def _name(user: dict[str, Any]) -> str:
     )
 
 
-def _text(message: dict[str, Any], people: dict[str, str]) -> str:
+def _text(message: dict[str, Any], user_names: dict[str, str]) -> str:
     """Return the text of a message, with Slack's codes replaced by names and addresses, and the names of its files."""
-    text = MENTION.sub(lambda match: f"@{people.get(match.group(1), match.group(1))}", str(message.get("text") or ""))
-    text = LINK.sub(lambda match: f"{match.group(2)} ({match.group(1)})" if match.group(2) else match.group(1), text)
+
+    def mention(match: re.Match[str]) -> str:
+        return f"@{user_names.get(match['user'], match['user'])}"
+
+    def link(match: re.Match[str]) -> str:
+        return f"{match['label']} ({match['url']})" if match["label"] else match["url"]
+
+    text = LINK.sub(link, MENTION.sub(mention, str(message.get("text") or "")))
     text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    files = message.get("files")
-    names = (dict_or_empty(entry).get("name") for entry in (files if isinstance(files, list) else []))
-    return "\n".join(filter(None, (text, *(f"[{name}]" for name in names if name))))
+    file_names = [f"[{file['name']}]" for file in dicts(message.get("files")) if file.get("name")]
+    return "\n".join(filter(None, (text, *file_names)))

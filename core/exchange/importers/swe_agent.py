@@ -8,7 +8,7 @@ from typing import Any
 from core.domain.clock import SECOND
 from core.domain.events import Usage
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
@@ -39,31 +39,34 @@ class SweAgentImporter:
         return plain_path(path).suffix == ".traj" or (b'"trajectory"' in head and b'"history"' in head)
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        document = read_document(path)
-        steps = document.get("trajectory") if isinstance(document, dict) else None
-        history = document.get("history") if isinstance(document, dict) else None
-        messages = [entry for entry in history if isinstance(entry, dict)] if isinstance(history, list) else []
-        first = next((index for index, entry in enumerate(messages) if entry.get("role") == "assistant"
-                      and not entry.get("is_demo")), len(messages))  # fmt: skip
-        info = document.get("info") if isinstance(document, dict) else None
-        demonstrated = steps if isinstance(steps, list) else _steps(messages[first:])
-        parts = [*({"said": entry} for entry in messages[:first]), *demonstrated]
-        values = [*parts[:-1], {**parts[-1], "info": info}] if parts and isinstance(parts[-1], dict) else parts
-        yield from list_records(derive_key(path), values, file_bytes=path.stat().st_size, identities=parts)
+        document = dict_or_empty(read_document(path))
+        messages = dicts(document.get("history"))
+        first_reply = next((index for index, message in enumerate(messages) if _is_reply(message)), len(messages))
+        steps = document.get("trajectory")
+        if not isinstance(steps, list):
+            steps = _demonstrated_steps(messages[first_reply:])
+        entries = [*({"said": message} for message in messages[:first_reply]), *steps]
+        values = list(entries)
+        if values and isinstance(values[-1], dict):
+            values[-1] = {**values[-1], "info": document.get("info")}
+        yield from list_records(derive_key(path), values, file_bytes=path.stat().st_size, identities=entries)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         entry = record.value
         if not isinstance(entry, dict):
             return False
-        is_recognized = _step(entry, builder)
+        is_recognized = _add_message(entry["said"], builder) if "said" in entry else _add_step(entry, builder)
         if "info" in entry:
-            _end(dict_or_empty(entry["info"]), builder)
+            _end_run(dict_or_empty(entry["info"]), builder)
         return is_recognized
 
 
-def _step(entry: dict[str, Any], builder: SessionBuilder) -> bool:
-    if "said" in entry:
-        return _history(entry["said"], builder)
+def _is_reply(message: dict[str, Any]) -> bool:
+    """Return whether this is a reply of the model, not one from the demonstration that precedes the task."""
+    return message.get("role") == "assistant" and not message.get("is_demo")
+
+
+def _add_step(entry: dict[str, Any], builder: SessionBuilder) -> bool:
     if "action" not in entry and "observation" not in entry:
         return False
     state = builder.state(_StepCount)
@@ -71,9 +74,15 @@ def _step(entry: dict[str, Any], builder: SessionBuilder) -> bool:
     call_id = f"a{state.steps}"
     action = str(entry.get("action") or "").strip()
     calls = [ForeignCall(call_id, "bash", arguments_json({"command": action}))] if action else []
-    thought, reply = str(entry.get("thought") or ""), str(entry.get("response") or "")
-    seconds, (usage, cost) = entry.get("execution_time"), _final_usage(entry.get("info"))
-    builder.add_reply(thought or reply, calls=calls, at=builder.latest, usage=usage, cost=cost)
+    stats = _final_stats(entry.get("info"))
+    builder.add_reply(
+        str(entry.get("thought") or entry.get("response") or ""),
+        calls=calls,
+        at=builder.latest,
+        usage=_parse_usage(stats) if stats else None,
+        cost=parse_cost(stats.get("instance_cost")),
+    )
+    seconds = entry.get("execution_time")
     if isinstance(seconds, int | float):
         builder.latest += parse_count(seconds * SECOND)
     observation = str(entry.get("observation") or "")
@@ -84,16 +93,17 @@ def _step(entry: dict[str, Any], builder: SessionBuilder) -> bool:
     return True
 
 
-def _final_usage(info: Any) -> tuple[Usage | None, float | None]:
-    """Return the usage and cost of the whole trajectory, which its last record has; (None, None) for other records."""
-    stats = info.get("model_stats") if isinstance(info, dict) and info.get("exit_status") else None
-    if not isinstance(stats, dict):
-        return None, None
-    usage = Usage(parse_count(stats.get("tokens_sent")), parse_count(stats.get("tokens_received")))
-    return usage, parse_cost(stats.get("instance_cost"))
+def _final_stats(info: Any) -> dict[str, Any]:
+    """Return the token counts and the cost of the whole trajectory, which its last record has; empty for others."""
+    values = dict_or_empty(info)
+    return dict_or_empty(values.get("model_stats")) if values.get("exit_status") else {}
 
 
-def _steps(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _parse_usage(stats: dict[str, Any]) -> Usage:
+    return Usage(input=parse_count(stats.get("tokens_sent")), output=parse_count(stats.get("tokens_received")))
+
+
+def _demonstrated_steps(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the steps of a demonstration, which is stored as messages: each reply is followed by its observation."""
     steps: list[dict[str, Any]] = []
     for entry in history:
@@ -105,14 +115,14 @@ def _steps(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return steps
 
 
-def _history(entry: dict[str, Any], builder: SessionBuilder) -> bool:
+def _add_message(entry: dict[str, Any], builder: SessionBuilder) -> bool:
     if entry.get("role") != "user" or entry.get("is_demo"):
         return False
     builder.add_user_message(plain_text(entry.get("content")))
     return True
 
 
-def _end(info: dict[str, Any], builder: SessionBuilder) -> None:
+def _end_run(info: dict[str, Any], builder: SessionBuilder) -> None:
     status = str(info.get("exit_status") or "")
     if status.startswith(SUCCESS_STATUSES[0]) or status in SUCCESS_STATUSES:
         builder.complete_run(status)

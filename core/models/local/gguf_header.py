@@ -75,26 +75,34 @@ def _read(file: _Header) -> GgufHeader:
         (kind,) = struct.unpack("<I", file.read(4))
         values[name] = _read_value(file, kind)
     architecture = str(values.get("general.architecture", ""))
-    own = {name.removeprefix(f"{architecture}."): value for name, value in values.items()}
-    length = own.get("context_length")
+    properties = {name.removeprefix(f"{architecture}."): value for name, value in values.items()}
+    context_length = properties.get("context_length")
     return GgufHeader(
-        architecture, str(values.get("general.name", "")), length if isinstance(length, int) else 0, _cache_bytes(own)
+        architecture=architecture,
+        name=str(values.get("general.name", "")),
+        context_length=context_length if isinstance(context_length, int) else 0,
+        cache_bytes=_cache_bytes(properties),
     )
 
 
-def _cache_bytes(own: dict[str, object]) -> int:
+def _cache_bytes(properties: dict[str, object]) -> int:
     """Return the bytes of the cached keys and values of one token in all layers; 0 if unknown."""
-    layers, width, heads = own.get("block_count"), own.get("embedding_length"), own.get("attention.head_count")
+    layers, width = properties.get("block_count"), properties.get("embedding_length")
+    heads = properties.get("attention.head_count")
     if isinstance(heads, list):
         heads = max(heads, default=0)
     if not (isinstance(layers, int) and isinstance(width, int) and isinstance(heads, int) and heads):
         return 0
-    kv_heads = own.get("attention.head_count_kv", heads)
-    total = sum(kv_heads) if isinstance(kv_heads, list) else layers * kv_heads if isinstance(kv_heads, int) else 0
-    key, value = (own.get(f"attention.{name}_length", width // heads) for name in ("key", "value"))
-    if not (isinstance(key, int) and isinstance(value, int)):
+    kv_heads = properties.get("attention.head_count_kv", heads)
+    if isinstance(kv_heads, list):
+        kv_heads_of_all_layers = sum(kv_heads)
+    else:
+        kv_heads_of_all_layers = layers * kv_heads if isinstance(kv_heads, int) else 0
+    key_length = properties.get("attention.key_length", width // heads)
+    value_length = properties.get("attention.value_length", width // heads)
+    if not (isinstance(key_length, int) and isinstance(value_length, int)):
         return 0
-    return total * (key + value) * CACHE_BYTES
+    return kv_heads_of_all_layers * (key_length + value_length) * CACHE_BYTES
 
 
 def _read_string(file: _Header) -> str:

@@ -286,21 +286,26 @@ class LocalModels:
         return self._row(model, file)
 
     def _row(self, model: LocalModel, file: ModelFile | None) -> LocalModelRow:
-        load_state: LoadState = "loaded" if self.is_loaded(model.name) else ""
+        memory = file.memory if file else model.memory
+        load_state: LoadState = ""
+        if model.name in self._loading:
+            load_state = "loading"
+        elif self.is_loaded(model.name):
+            load_state = "loaded"
         return LocalModelRow(
             name=model.name,
             title=model.title,
             purpose=model.purpose,
             license=model.license,
             size=model.size,
-            memory=(memory := file.memory if file else model.memory),
+            memory=memory,
             window=file.window if file else model.window,
             path=str(file.path) if file else "",
             origin=file.origin if file else "",
             partial=self._library.size_of_part(model.name) if file is None else 0,
             download=self._downloads.progress(model.name),
             error=self._downloads.error(model.name),
-            load_state="loading" if model.name in self._loading else load_state,
+            load_state=load_state,
             speed=self._library.speed(model.name),
             fits=memory <= total_memory(),
         )

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.problems import ErrorDetails, Problem
 from core.models.local.model_state import DownloadProgress
@@ -13,6 +14,13 @@ from core.models.local.model_table import LocalModel
 
 PUBLISH_S = 0.25  # seconds between two reports of progress
 SPEED_S = 8.0  # the download speed is averaged over this many seconds
+
+
+class _Sample(NamedTuple):
+    """How many bytes of a file had arrived at a time, in monotonic seconds."""
+
+    at: float
+    done: int
 
 
 class ModelDownloads:
@@ -68,7 +76,7 @@ class ModelDownloads:
         from core.models.local.download import download  # imports the HTTP library
 
         name = model.name
-        samples: deque[tuple[float, int]] = deque()
+        samples: deque[_Sample] = deque()
         published = 0.0
 
         def report(done: int, size: int) -> None:
@@ -77,11 +85,13 @@ class ModelDownloads:
             if now - published < PUBLISH_S and done < size:
                 return
             published = now
-            samples.append((now, done))
-            while now - samples[0][0] > SPEED_S:
+            samples.append(_Sample(now, done))
+            while now - samples[0].at > SPEED_S:
                 samples.popleft()
-            elapsed, received = now - samples[0][0], done - samples[0][1]
-            self._progress[name] = DownloadProgress(done, size, max(0.0, received / elapsed) if elapsed else 0.0)
+            elapsed = now - samples[0].at
+            received = done - samples[0].done
+            speed = max(0.0, received / elapsed) if elapsed else 0.0
+            self._progress[name] = DownloadProgress(done=done, size=size, speed=speed)
             self._on_change()
 
         try:

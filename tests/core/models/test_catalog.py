@@ -12,7 +12,7 @@ from core.models.catalog import ModelCatalog, ModelInfo
 from core.models.local_servers import find_running
 from core.models.model import ModelError, ReplyOptions
 from core.models.model_check import ModelCheck, check_model
-from core.models.prices import ModelPrice, TokenRates, price_table
+from core.models.prices import LargeRequestRates, ModelPrice, TokenRates, price_table
 from core.models.providers import HOSTED_PROVIDERS, LOCAL_PROVIDERS, resolve_providers
 from core.settings.api_keys import ApiKeys
 from core.settings.schema import PriceOverride as Mine
@@ -151,7 +151,7 @@ def test_figures_of_the_table() -> None:
         catalogue().known_info("ollama/qwen3").price is not None
         and catalogue().known_info("ollama/x:cloud").price is None
     )
-    tiered = ModelPrice(TokenRates(1.0, 2.0), ((100, TokenRates(10.0, 20.0)),))
+    tiered = ModelPrice(TokenRates(1.0, 2.0), (LargeRequestRates(100, TokenRates(10.0, 20.0)),))
     assert tiered.cost(Usage(100, 100)) == pytest.approx(0.0003)
     assert tiered.cost(Usage(101, 100)) == pytest.approx(0.00301)
     assert price_table().date >= "2026-11-04" and sum(map(len, price_table().rows.values())) > 200
