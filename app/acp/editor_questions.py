@@ -16,10 +16,16 @@ from core.domain.visible import visible, visible_exactly, visible_name
 from core.engine.api.engine import Engine
 
 SCOPES: dict[RuleScope, str] = {
-    "once": "Allow once", "run": "Allow for this run", "folder": "Allow in this folder", "always": "Allow always",
-}  # fmt: skip
-TOUCHES = {"execute": "command", "write": "edit", "read": "read", "network": "fetch"}
-DENY, DECLINE = "deny", "decline"
+    "once": "Allow once",
+    "run": "Allow for this run",
+    "folder": "Allow in this folder",
+    "always": "Allow always",
+}
+# A step kind for each kind of access.
+STEP_KINDS = {"execute": "command", "write": "edit", "read": "read", "network": "fetch"}
+# IDs of options in the editor's dialog.
+DENY = "deny"
+DECLINE = "decline"
 
 
 class EditorQuestions:
@@ -86,12 +92,17 @@ class EditorQuestions:
         self._open.pop(name, None)
 
     async def _ask_permission(self, request: PermissionRequest) -> None:
-        pending = next((each for _, each in self._engine.permission_requests() if each.request.id == request.id), None)
+        open_requests = (pending for _, pending in self._engine.permission_requests())
+        pending = next((pending for pending in open_requests if pending.request.id == request.id), None)
         arguments = json.loads(pending.arguments or "{}") if pending else self._updates.arguments(request.call_id)
-        title = visible_exactly(f"{request.tool}: {request.object}")
-        call = {"toolCallId": request.call_id, "title": title, "status": "pending",
-                "kind": KINDS.get(TOUCHES.get(request.access, ""), "other"), "rawInput": arguments,
-                "content": [{"type": "content", "content": {"type": "text", "text": _details(request)}}]}  # fmt: skip
+        call = {
+            "toolCallId": request.call_id,
+            "title": visible_exactly(f"{request.tool}: {request.object}"),
+            "status": "pending",
+            "kind": KINDS.get(STEP_KINDS.get(request.access, ""), "other"),
+            "rawInput": arguments,
+            "content": [{"type": "content", "content": {"type": "text", "text": _details(request)}}],
+        }
         option_id = await self._request_choice(call, _permission_options(request))
         if option_id is None:
             return
@@ -111,8 +122,12 @@ class EditorQuestions:
             for number, option in enumerate(question.options)
         ]
         options.append({"optionId": DECLINE, "name": "Decline to answer", "kind": "reject_once"})
-        call = {"toolCallId": f"{question.id}-asked", "title": f"Question: {visible_exactly(question.text)}",
-                "kind": "other", "status": "pending"}  # fmt: skip
+        call = {
+            "toolCallId": f"{question.id}-asked",
+            "title": f"Question: {visible_exactly(question.text)}",
+            "kind": "other",
+            "status": "pending",
+        }
         option_id = await self._request_choice(call, options)
         if option_id is None:
             return

@@ -22,10 +22,19 @@ from core.tools.former_names import current_arguments
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {
-        "read": "read", "write": "edit", "edit": "edit", "find": "search", "search": "search", "command": "execute",
-        "check_command": "execute", "fetch": "fetch", "search_web": "fetch", "todo": "think", "decision": "think",
+        "read": "read",
+        "write": "edit",
+        "edit": "edit",
+        "find": "search",
+        "search": "search",
+        "command": "execute",
+        "check_command": "execute",
+        "fetch": "fetch",
+        "search_web": "fetch",
+        "todo": "think",
+        "decision": "think",
     }
-)  # fmt: skip
+)
 STATES = ("completed", "in_progress", "pending")
 MAX_RESULT_CHARS = 100_000  # longest tool result that is sent to the editor, in characters
 Update = dict[str, Any]

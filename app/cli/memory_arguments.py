@@ -40,10 +40,14 @@ def _adding(action: AddCommand) -> None:
     add = action("add", "Add a memory.")
     add.add_argument("text", metavar="TEXT", nargs="?", default="", help="One sentence, unless its fields are given")
     add.add_argument("--kind", choices=MEMORY_KINDS, default="knowledge", help="The kind (default: knowledge)")
-    for name, text in (
-        ("when", "Heuristic: when it applies"), ("do", "Heuristic: what to do"),
-        ("what", "Anti-pattern: what to avoid"), ("why", "Anti-pattern: why"), ("instead", "Anti-pattern: what to do"),
-    ):  # fmt: skip
+    field_help = {
+        "when": "Heuristic: when it applies",
+        "do": "Heuristic: what to do",
+        "what": "Anti-pattern: what to avoid",
+        "why": "Anti-pattern: why",
+        "instead": "Anti-pattern: what to do",
+    }
+    for name, text in field_help.items():
         add.add_argument(f"--{name}", metavar="TEXT", default="", help=text)
     _marks(add)
     context_help = "What surrounds it, such as the question it answers; searches match it too"

@@ -67,9 +67,15 @@ class DesktopApp(QObject):
     error_occurred = Signal(ErrorDetails, object)  # the error, and an ErrorSource that says where it occurred, or None
 
     def __init__(
-        self, app: QApplication, shell: WindowFrame, state: WindowState, folder: Path, files: Sequence[str] = (), *,
+        self,
+        app: QApplication,
+        shell: WindowFrame,
+        state: WindowState,
+        folder: Path,
+        files: Sequence[str] = (),
+        *,
         safe: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         self._app = app
         self._shell = shell

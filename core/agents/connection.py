@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from core import __version__
 from core.agents.json_rpc import METHOD_NOT_FOUND, REQUEST_CANCELED, JsonRpcPeer, Params, PeerClosed, RpcError
@@ -51,7 +51,8 @@ class AgentConnection:
         self.agent = agent
         self.host: AgentHost | None = None
         self.agent_session_id = ""
-        self.name, self.version = agent.name, ""
+        self.name = agent.name
+        self.version = ""
         self.settings: tuple[ExternalAgentSetting, ...] = ()
         self.has_history = True
         self.prompt_capabilities: Params = {}
@@ -85,8 +86,9 @@ class AgentConnection:
         return self._turn.result()
 
     async def cancel(self, seconds: float = CANCEL_TIMEOUT_S) -> bool:
-        """Cancel the turn and return whether it ended in time. Pending requests of the agent are answered as
-        canceled.
+        """Cancel the turn and return whether it ended in time.
+
+        Pending requests of the agent are answered as canceled.
         """
         if self._turn is None or self._turn.done():
             return True
@@ -99,33 +101,32 @@ class AgentConnection:
         """Change a setting of the agent."""
         if setting.is_config_option:
             params = {"sessionId": self.agent_session_id, "configId": setting.id, "value": value}
-            self.settings = (
-                parse_settings(await self._request("session/set_config_option", params, SESSION_TIMEOUT_S))
-                or self.settings
-            )
+            response = await self._request("session/set_config_option", params, SESSION_TIMEOUT_S)
+            self.settings = parse_settings(response) or self.settings
         else:
-            await self._request(
-                "session/set_mode", {"sessionId": self.agent_session_id, "modeId": value}, SESSION_TIMEOUT_S
-            )
+            params = {"sessionId": self.agent_session_id, "modeId": value}
+            await self._request("session/set_mode", params, SESSION_TIMEOUT_S)
 
     async def close(self) -> None:
         """Kill the agent with its child processes and wait for their end, even if this task is canceled meanwhile."""
         self._end_reason = self._end_reason or "It was stopped."
         closing = asyncio.create_task(self._close(), name=f"end of agent {self.agent.name}")
-        canceled = False
+        was_canceled = False
         while not closing.done():
             try:
                 await asyncio.wait({closing})
             except asyncio.CancelledError:
-                canceled = True
+                was_canceled = True
         closing.result()
-        if canceled:
+        if was_canceled:
             raise asyncio.CancelledError
 
     async def _close(self) -> None:
         await self._program.kill()
         await self._peer.close(self._end_reason)
-        tasks = {self._reading, self._errors, *({self._turn} if self._turn else ())}
+        tasks: set[asyncio.Task[Any]] = {self._reading, self._errors}
+        if self._turn:
+            tasks.add(self._turn)
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
@@ -135,17 +136,15 @@ class AgentConnection:
 
     async def open_session(self, folder: Path, agent_session_id: str) -> None:
         """Initialize the protocol, then resume the agent's session with this id, or else create a new session."""
-        hello = {
+        initialization = {
             "protocolVersion": PROTOCOL_VERSION,
             "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True},
             "clientInfo": {"name": "journeyman", "title": "Journeyman", "version": __version__},
         }
-        response = await self._request("initialize", hello, START_TIMEOUT_S)
-        if response.get("protocolVersion") != PROTOCOL_VERSION:
-            cause = (
-                f"It uses version {visible(str(response.get('protocolVersion')))[:40]} of the protocol,"
-                f" not {PROTOCOL_VERSION}."
-            )
+        response = await self._request("initialize", initialization, START_TIMEOUT_S)
+        version = response.get("protocolVersion")
+        if version != PROTOCOL_VERSION:
+            cause = f"It uses version {visible(str(version))[:40]} of the protocol, not {PROTOCOL_VERSION}."
             raise Problem(f"{self.agent.name} is not compatible.", cause, "Update it, or Journeyman.")
         self._capabilities = _dict_or_empty(response.get("agentCapabilities"))
         self.prompt_capabilities = _dict_or_empty(self._capabilities.get("promptCapabilities"))
@@ -157,10 +156,12 @@ class AgentConnection:
         if agent_session_id and await self._resume(agent_session_id, params):
             return
         answer = await self._request("session/new", params, SESSION_TIMEOUT_S)
-        if not isinstance(name := answer.get("sessionId"), str):
+        new_session_id = answer.get("sessionId")
+        if not isinstance(new_session_id, str):
             cause = "Its response contains no session id."
             raise Problem(f"{self.agent.name} did not open a session.", cause, "Report this to its developer.")
-        self.agent_session_id, self.has_history = name, not agent_session_id
+        self.agent_session_id = new_session_id
+        self.has_history = not agent_session_id
         self.settings = parse_settings(answer)
 
     async def _resume(self, agent_session_id: str, params: Params) -> bool:
@@ -168,14 +169,18 @@ class AgentConnection:
 
         Prefer `session/resume`, because `session/load` sends the whole conversation again.
         """
-        methods = {"session/resume": "resume" in _dict_or_empty(self._capabilities.get("sessionCapabilities")),
-                "session/load": bool(self._capabilities.get("loadSession"))}  # fmt: skip
-        for method in (method for method, supported in methods.items() if supported):
+        methods = []
+        if "resume" in _dict_or_empty(self._capabilities.get("sessionCapabilities")):
+            methods.append("session/resume")
+        if self._capabilities.get("loadSession"):
+            methods.append("session/load")
+        for method in methods:
             try:
                 answer = await self._peer_request(method, {"sessionId": agent_session_id, **params}, SESSION_TIMEOUT_S)
             except RpcError:
                 continue
-            self.agent_session_id, self.settings = agent_session_id, parse_settings(answer)
+            self.agent_session_id = agent_session_id
+            self.settings = parse_settings(answer)
             return True
         return False
 
@@ -188,8 +193,8 @@ class AgentConnection:
                 raise Problem(f"{self.agent.name} requires you to log in.", error.message, fix) from error
             if error.code == REQUEST_CANCELED:
                 return {"stopReason": "cancelled"}
-            more = error.data if isinstance(error.data, str) else _error_detail(error.data)
-            cause = visible(f"{error.message} {more}".strip())[:2_000]
+            detail = error.data if isinstance(error.data, str) else _error_detail(error.data)
+            cause = visible(f"{error.message} {detail}".strip())[:2_000]
             raise Problem(
                 f"{self.agent.name} returned an error.", cause, "Try again, or check its settings."
             ) from error
@@ -209,7 +214,7 @@ class AgentConnection:
             raise Problem(
                 message, f"{closed}{self._program.last_output()}", "Try running its command in a terminal."
             ) from closed
-        return answer if isinstance(answer, dict) else {}
+        return _dict_or_empty(answer)
 
     def _raise_handler_error(self) -> None:
         """Raise the exception of the reading task, if it ended because one of Journeyman's handlers failed."""
@@ -266,9 +271,8 @@ def _error_detail(data: object) -> str:
 
 def _login_hint(methods: object) -> str:
     """Return the agent's descriptions of its login methods."""
-    descriptions = [
-        str(method.get("description") or method.get("name"))
-        for method in (methods[:5] if isinstance(methods, list) else ())
-        if isinstance(method, dict)
-    ]
-    return visible(f"Its login methods: {'; '.join(descriptions)}.")[:500] if descriptions else ""
+    if not isinstance(methods, list):
+        return ""
+    known_methods = [method for method in methods[:5] if isinstance(method, dict)]
+    descriptions = "; ".join(str(method.get("description") or method.get("name")) for method in known_methods)
+    return visible(f"Its login methods: {descriptions}.")[:500] if known_methods else ""

@@ -58,7 +58,7 @@ class JsonRpcPeer:
         self._write = write
         self._on_request = on_request
         self._on_notification = on_notification
-        self._next = 0
+        self._next_id = 0
         self._invalid_lines = 0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._working: dict[int | str, asyncio.Task[None]] = {}
@@ -69,7 +69,8 @@ class JsonRpcPeer:
         """Send a request and return its result. Raises `RpcError` or `PeerClosed`."""
         if self._ended:
             raise self._ended
-        number, self._next = self._next, self._next + 1
+        number = self._next_id
+        self._next_id += 1
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         try:
@@ -176,9 +177,11 @@ class JsonRpcPeer:
             self._working.pop(name, None)
 
     async def _answer_error(self, name: int | str | None, code: int, message: str, data: object = None) -> None:
-        more = {} if data is None else {"data": data}
+        error: Params = {"code": code, "message": message}
+        if data is not None:
+            error["data"] = data
         with suppress(PeerClosed):
-            await self._send({"id": name, "error": {"code": code, "message": message, **more}})
+            await self._send({"id": name, "error": error})
 
     async def _send(self, message: Params) -> None:
         if self._ended:
@@ -210,4 +213,6 @@ def _request_id(name: object) -> int | str:
 
 def _to_rpc_error(error: Params) -> RpcError:
     code = error.get("code")
-    return RpcError(code if isinstance(code, int) else INTERNAL_ERROR, str(error.get("message", "")), error.get("data"))
+    if not isinstance(code, int):
+        code = INTERNAL_ERROR
+    return RpcError(code, str(error.get("message", "")), error.get("data"))

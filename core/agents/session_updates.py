@@ -103,13 +103,14 @@ def parse_call(update: Mapping[str, Any]) -> ToolCallUpdate | None:
     """Parse a tool call or an update to one; None if it has no id."""
     if not isinstance(name := update.get("toolCallId"), str):
         return None
-    content, locations = update.get("content"), update.get("locations")
+    content = update.get("content")
+    locations = update.get("locations")
     status = _str_or_none(update.get("status"))
     parsed = ToolCallUpdate(
-        name,
-        _str_or_none(update.get("title")),
-        _str_or_none(update.get("kind")),
-        status if status in STATES else None,
+        id=name,
+        title=_str_or_none(update.get("title")),
+        kind=_str_or_none(update.get("kind")),
+        status=status if status in STATES else None,
         paths=_paths(locations) if isinstance(locations, list) else None,
         input=update.get("rawInput"),
         output=update.get("rawOutput"),

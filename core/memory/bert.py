@@ -26,7 +26,8 @@ class Bert:
     """
 
     def __init__(self, folder: Path) -> None:
-        config, settings = read_json(folder / "config.json"), read_settings(folder)
+        config = read_json(folder / "config.json")
+        settings = read_settings(folder)
         if not config:
             raise ValueError("the folder has no config.json")
         if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
@@ -37,7 +38,8 @@ class Bert:
         limit = settings.max_tokens or MAX_TOKENS
         self._max_tokens = min(MAX_TOKENS, limit, int(config["max_position_embeddings"]))
         self._use_first_token = settings.uses_first_token
-        self.query_prompt, self.document_prompt = settings.query_prompt, settings.document_prompt
+        self.query_prompt = settings.query_prompt
+        self.document_prompt = settings.document_prompt
         if not (folder / WEIGHTS).is_file():
             raise ValueError(f"the folder has no {WEIGHTS}")
         body = (folder / WEIGHTS).read_bytes()
@@ -66,11 +68,14 @@ class Bert:
         return embeddings
 
     def _forward(self, token_ids: Sequence[Sequence[int]]) -> Any:
-        count, longest, weights = len(token_ids), max(map(len, token_ids)), self._weights
+        count = len(token_ids)
+        longest = max(map(len, token_ids))
+        weights = self._weights
         padded: Any = np.zeros((count, longest), np.int64)
         mask: Any = np.zeros((count, longest), np.float32)
         for row, tokens in enumerate(token_ids):
-            padded[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
+            padded[row, : len(tokens)] = tokens
+            mask[row, : len(tokens)] = 1
         states = weights["embeddings.word_embeddings.weight"][padded]
         states += weights["embeddings.position_embeddings.weight"][:longest]
         states += weights["embeddings.token_type_embeddings.weight"][0]
@@ -85,7 +90,7 @@ class Bert:
     def _layer(self, states: Any, bias: Any, name: str) -> Any:
         count, longest = bias.shape[0], bias.shape[3]
         head_size = states.shape[1] // self._heads
-        projected = self._linear(states, f"{name}attention.self.three")
+        projected = self._linear(states, f"{name}attention.self.joined")
         queries, keys, values = projected.reshape(count, longest, 3, self._heads, head_size).transpose(2, 0, 3, 1, 4)
         scores = queries @ keys.swapaxes(-1, -2)
         scores *= head_size**-0.5
@@ -149,9 +154,9 @@ def _prepare(tensors: dict[str, Any], layers: int) -> dict[str, Any]:
     """Transpose the weights for multiplication, and join the query, key and value weights of each layer."""
     for layer in range(layers):
         name = f"encoder.layer.{layer}.attention.self."
-        for kind, axis in (("weight", 0), ("bias", 0)):
-            three = [tensors.pop(f"{name}{part}.{kind}") for part in ("query", "key", "value")]
-            tensors[f"{name}three.{kind}"] = np.concatenate(three, axis)
+        for kind in ("weight", "bias"):
+            parts = [tensors.pop(f"{name}{part}.{kind}") for part in ("query", "key", "value")]
+            tensors[f"{name}joined.{kind}"] = np.concatenate(parts)
     for name, tensor in tensors.items():
         if name.startswith("encoder.") and tensor.ndim == 2:
             tensors[name] = np.ascontiguousarray(tensor.T)

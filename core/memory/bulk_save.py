@@ -7,16 +7,23 @@ from typing import NamedTuple
 from core.domain.ids import memory_id
 from core.domain.memory import Memory, MemoryContent, fold
 from core.memory.ranking import NO_SIMILARITIES
-from core.memory.saving import MemorySource, SaveResult, find_same_or_conflicting, link_conflict, save
+from core.memory.saving import (
+    NO_RELATED,
+    MemorySource,
+    SaveResult,
+    find_same_or_conflicting,
+    link_conflict,
+    save,
+)
 from core.store.memory_records import MemoryRecords
 
 
 class _PlannedSave(NamedTuple):
-    """A planned save. `same_id` is a stored memory that says the same; if it is "", `new` is the memory to store."""
+    """A planned save: of a new memory, or of further evidence for the memory `same_id`, which says the same."""
 
     content: MemoryContent
     pinned: bool
-    same_id: str = ""
+    same_id: str | None = None
     new: Memory | None = None
     conflict_ids: tuple[str, ...] = ()
 
@@ -42,17 +49,15 @@ class BulkSave:
         similarities: Mapping[int, float] = NO_SIMILARITIES,
     ) -> None:
         """Compare validated content with the stored memories and plan its save; `similarities` is as for `save`."""
-        same, conflicts = find_same_or_conflicting(rows, content, similarities)
-        if same is None:
-            same, conflicts_in_batch = find_same_or_conflicting(self._scratch, content)
-            conflicts = (*conflicts, *conflicts_in_batch)
-        if same:
-            self._planned.append(_PlannedSave(content, pinned, same.id))
+        stored = find_same_or_conflicting(rows, content, similarities)
+        in_batch = find_same_or_conflicting(self._scratch, content) if stored.same is None else NO_RELATED
+        if same := stored.same or in_batch.same:
+            self._planned.append(_PlannedSave(content, pinned, same_id=same.id))
             return
         creation = self._source.change(memory_id(), 1, self._at, "created", content)
         self._scratch.add_all([creation])
-        conflict_ids = tuple(memory.id for memory in conflicts)
-        self._planned.append(_PlannedSave(content, pinned, "", fold([creation]), conflict_ids))
+        conflict_ids = tuple(memory.id for memory in (*stored.conflicts, *in_batch.conflicts))
+        self._planned.append(_PlannedSave(content, pinned, new=fold([creation]), conflict_ids=conflict_ids))
 
     def commit(self, rows: MemoryRecords) -> list[SaveResult]:
         """Save all planned memories, within a transaction of the caller; return the results in order."""
@@ -68,7 +73,7 @@ class BulkSave:
         return replace(result, memory=rows.write(pinning) or result.memory)
 
     def _reinforce(self, rows: MemoryRecords, plan: _PlannedSave) -> SaveResult:
-        same = rows.get(plan.same_id)
+        same = rows.get(plan.same_id) if plan.same_id else None
         if same is None:  # the memory was erased after the comparison
             return save(rows, plan.content, self._source, self._at)
         reinforcement = self._source.change(same.id, same.version + 1, self._at, "reinforced")

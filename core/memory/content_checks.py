@@ -2,47 +2,46 @@
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from core.domain.redact import Redactor
 from core.memory.stated_secrets import stated_secrets
 
-_REMOVED = re.compile(r"(\[[^\[\]\n]{0,60}removed\])")
+_PLACEHOLDER = re.compile(r"(\[[^\[\]\n]{0,60}removed\])")  # what replaces a secret in a redacted text
 _MANY_DIGITS = re.compile(r"\d(?:[^\d\n]{0,6}\d){8}")
-_DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])")
+_CARD_NUMBER = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b")
-_SOCIAL = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
+_US_SOCIAL_SECURITY = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
 _PHONE = re.compile(r"(?<![\w.])(?:\+|00)\d{1,3}[ ./-]?(?:\(?\d{1,5}\)?[ ./-]?){2,6}\d{2,4}(?![\w])")
 _NORTH_AMERICAN_PHONE = re.compile(r"(?<![\w.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[ .-])[2-9]\d{2}[.-]\d{4}(?![\w-])")
 _STATED_PHONE = re.compile(  # a number after a word such as "phone"; dates do not match
     r"(?i)\b(?:tele)?(?:phone|fon|fax|mobile|cell|tel|handy|whatsapp|call|text)\b[^\d\n;]{0,20}"
     r"(?!\d{4}-\d{2}-\d{2})\(?\d(?:[ ()/-]{0,2}\d){8,14}(?![\w.-]*\d)"
 )
-_PLAIN = Redactor()
+_REDACTOR = Redactor()
 
 
 def refusal_reason(text: str) -> str:
     """Return why a text must not be remembered, or "" if it may be."""
-    if findings := _PLAIN.findings(text):
+    if findings := _REDACTOR.findings(text):
         return f"It contains a secret ({findings[0].kind})."
     if stated := next(stated_secrets(text), None):
         return f"It contains a secret ({stated.name})."
-    numbers = _NUMBERS if _MANY_DIGITS.search(text) else ()
-    for name, pattern, is_valid in numbers:
-        if any(is_valid(match[0]) for match in pattern.finditer(text)):
-            return f"It contains a personal number ({name})."
+    if _MANY_DIGITS.search(text):
+        for number in _PERSONAL_NUMBERS:
+            if any(number.is_valid(match[0]) for match in number.pattern.finditer(text)):
+                return f"It contains a personal number ({number.name})."
     return ""
 
 
 def redact(text: str) -> str:
     """Return a text with secrets and personal numbers replaced, for memories that are created automatically."""
-    text = _PLAIN.redact(text)
-    parts = _REMOVED.split(text)  # odd parts are placeholders of secrets already removed
-    parts[::2] = map(_without_stated_secrets, parts[::2])
-    text = "".join(parts)
-    for name, pattern, is_valid in _NUMBERS:
-        numbers = {match[0] for match in pattern.finditer(text) if is_valid(match[0])}
-        for number in numbers:
-            text = text.replace(number, f"[{name} removed]")
+    parts = _PLACEHOLDER.split(_REDACTOR.redact(text))
+    text = "".join(part if _PLACEHOLDER.fullmatch(part) else _without_stated_secrets(part) for part in parts)
+    for number in _PERSONAL_NUMBERS:
+        found = {match[0] for match in number.pattern.finditer(text) if number.is_valid(match[0])}
+        for digits in found:
+            text = text.replace(digits, f"[{number.name} removed]")
     return text
 
 
@@ -56,13 +55,16 @@ def _without_stated_secrets(text: str) -> str:
     return kept + text[position:]
 
 
-def _luhn(text: str) -> bool:
+def _is_card_number(text: str) -> bool:
+    """Return whether the digits of a text have the checksum of a card number, by the Luhn algorithm."""
     digits = [int(character) for character in text if character.isdigit()]
-    doubled = [digit * 2 - 9 * (digit > 4) if index % 2 else digit for index, digit in enumerate(reversed(digits))]
-    return len(set(digits)) > 1 and sum(doubled) % 10 == 0
+    checksum = 0
+    for index, digit in enumerate(reversed(digits)):
+        checksum += sum(divmod(2 * digit, 10)) if index % 2 else digit
+    return len(set(digits)) > 1 and checksum % 10 == 0
 
 
-def _iban(text: str) -> bool:
+def _is_iban(text: str) -> bool:
     compact = text.replace(" ", "")
     if not 15 <= len(compact) <= 34:
         return False
@@ -73,13 +75,21 @@ def _has_nine_digits(text: str) -> bool:
     return sum(character.isdigit() for character in text) >= 9
 
 
-_NUMBERS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
-    ("card number", _DIGITS, _luhn),
-    ("bank account", _IBAN, _iban),
-    ("social security number", _SOCIAL, _has_nine_digits),
-    ("phone number", _PHONE, _has_nine_digits),
-    ("phone number", _NORTH_AMERICAN_PHONE, _has_nine_digits),
-    ("phone number", _STATED_PHONE, _has_nine_digits),
+class _PersonalNumber(NamedTuple):
+    """A kind of personal number. `is_valid` decides whether a match of the pattern is one."""
+
+    name: str
+    pattern: re.Pattern[str]
+    is_valid: Callable[[str], bool]
+
+
+_PERSONAL_NUMBERS = (
+    _PersonalNumber("card number", _CARD_NUMBER, _is_card_number),
+    _PersonalNumber("bank account", _IBAN, _is_iban),
+    _PersonalNumber("social security number", _US_SOCIAL_SECURITY, _has_nine_digits),
+    _PersonalNumber("phone number", _PHONE, _has_nine_digits),
+    _PersonalNumber("phone number", _NORTH_AMERICAN_PHONE, _has_nine_digits),
+    _PersonalNumber("phone number", _STATED_PHONE, _has_nine_digits),
 )
 
 # Content that a review must not learn, because it was true only once or only on this machine, or is a guess.
@@ -117,7 +127,7 @@ _LOW_VALUE: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"i (?:have )?(?:just )?(?:fixed|did|ran|made))\b"
         ),
     ),
-)  # fmt: skip
+)
 
 
 def low_value_reason(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import NamedTuple
 
 from core.domain.memory import MemoryContent
 from core.domain.proposal import Proposal
@@ -21,10 +22,17 @@ def _no_limits(_agent: str) -> LearningLimits:
     return LearningLimits()
 
 
+class MaintenanceResult(NamedTuple):
+    """What a daily maintenance did: the IDs of the memories that it archived, and the proposals that it created."""
+
+    archived: list[str]
+    proposed: list[Proposal]
+
+
 async def run_daily_maintenance(
     memories: Memories, proposals: ProposalStore, limits: LimitsOf = _no_limits
-) -> tuple[list[str], list[Proposal]]:
-    """Archive decayed memories and propose changes; return the ids of the archived memories, and the new proposals.
+) -> MaintenanceResult:
+    """Archive decayed memories and propose changes.
 
     A change that was proposed before is not proposed again, whatever the user decided. A pending lesson is withdrawn
     if its runs are rated otherwise now; it is proposed again once enough runs support it.
@@ -33,8 +41,8 @@ async def run_daily_maintenance(
     for proposal in proposals.find(state="pending", target_kind="memory"):
         if rating_change(memories, proposal):
             await proposals.resolve(proposal.id, "rejected", by=OUTDATED)
-    created = [await proposals.create(candidate) for candidate in pending_proposals(memories, proposals, limits)]
-    return archived, created
+    proposed = [await proposals.create(candidate) for candidate in pending_proposals(memories, proposals, limits)]
+    return MaintenanceResult(archived, proposed)
 
 
 def pending_proposals(memories: Memories, proposals: ProposalStore, limits: LimitsOf = _no_limits) -> list[Proposal]:

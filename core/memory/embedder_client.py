@@ -9,7 +9,7 @@ from base64 import b64decode
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.optional_packages import NUMPY, XLLAMACPP, how_to_install
 from core.domain.problems import Problem
@@ -21,6 +21,14 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # leaves the
 MAX_REPLY_BYTES = 1 << 24
 EXIT_TIMEOUT_S = 1.0  # time for the process to exit by itself
 REQUIRED_PACKAGES = {"numpy": NUMPY, "xllamacpp": XLLAMACPP}
+
+
+class SimilarMemory(NamedTuple):
+    """A memory, by its key and the number of its embedding, and how similar it is to a text."""
+
+    key: int
+    number: int
+    similarity: float
 
 
 class EmbedderClient:
@@ -44,13 +52,12 @@ class EmbedderClient:
     @classmethod
     async def start(cls, chosen: str, data_file: Path) -> "EmbedderClient":
         """Start a process, which loads the chosen model and the embeddings stored in the data file."""
-        arguments = ("-I", str(SCRIPT), str(find_model(chosen)), str(data_file))
+        command = (sys.executable, "-I", str(SCRIPT), str(find_model(chosen)), str(data_file))
         environment = {**os.environ, **ONE_THREAD}
         try:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, *arguments, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment,
-                limit=MAX_REPLY_BYTES,
-            )  # fmt: skip
+                *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, limit=MAX_REPLY_BYTES
+            )
         except OSError as error:
             raise Problem("The embedding model cannot be started.", f"{error}.", FIX) from error
         return cls(chosen, process)
@@ -63,19 +70,25 @@ class EmbedderClient:
     async def embed(self, memories: Sequence[UnembeddedMemory]) -> list[bytes]:
         """Return the embeddings of memories, in the form in which they are stored."""
         texts = [(memory.text, memory.context) for memory in memories]
-        return [b64decode(row) for row in (await self._request({"do": "embed", "memories": texts}))["rows"]]
+        reply = await self._request({"do": "embed", "memories": texts})
+        return [b64decode(row) for row in reply["rows"]]
 
     async def find(
         self, text: str, scope_numbers: Collection[int], limit: int, *, is_memory: bool
-    ) -> list[tuple[int, int, float]]:
-        """Return the embeddings most similar to a text, each as memory key, embedding number and similarity.
+    ) -> list[SimilarMemory]:
+        """Return the memories whose embeddings are the most similar to a text.
 
         `is_memory`: the text is a memory to compare with others, not a question; some models embed these differently.
         """
         request = {
-            "do": "find", "text": text, "is_memory": is_memory, "scopes": list(scope_numbers), "limit": limit
-        }  # fmt: skip
-        return [(key, number, similarity) for key, number, similarity in (await self._request(request))["found"]]
+            "do": "find",
+            "text": text,
+            "is_memory": is_memory,
+            "scopes": list(scope_numbers),
+            "limit": limit,
+        }
+        reply = await self._request(request)
+        return [SimilarMemory(*found) for found in reply["found"]]
 
     def kill(self) -> None:
         """Kill the process, but only once: a second kill could reap its exit code before asyncio does."""

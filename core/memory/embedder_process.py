@@ -34,9 +34,9 @@ class VectorIndex:
 
         self._file = file
         self._model = model
-        self._last = 0
+        self._last_number = 0  # of the embeddings that are loaded
         self._count = 0
-        self._rows: dict[int, int] = {}
+        self._rows: dict[int, int] = {}  # row of each memory in the arrays, by its key
         self._keys: Any = np.zeros(1_024, np.int64)
         self._numbers: Any = np.zeros(1_024, np.int64)
         self._vectors: Any = np.zeros((1_024, size), np.float32)
@@ -53,7 +53,8 @@ class VectorIndex:
         (in_scope,) = np.nonzero(np.isin(self._keys[: self._count] >> 32, scopes))
         if not len(in_scope):
             return []
-        similarity = (vectors @ query)[in_scope] if len(in_scope) * 4 > self._count else vectors[in_scope] @ query
+        is_most = len(in_scope) * 4 > self._count  # then selecting the rows first costs more than it saves
+        similarity = (vectors @ query)[in_scope] if is_most else vectors[in_scope] @ query
         best = np.argpartition(-similarity, limit)[:limit] if len(similarity) > limit else np.arange(len(similarity))
         best = best[np.argsort(-similarity[best])]
         chosen = in_scope[best]
@@ -67,16 +68,24 @@ class VectorIndex:
 
         from core.store.embedding_store import read_newer
 
-        for batch in read_newer(Path(self._file), self._model, self._last):
-            numbers, keys, bodies = zip(*batch, strict=True)
-            rows = [self._rows.setdefault(key, len(self._rows)) for key in keys]
+        for batch in read_newer(Path(self._file), self._model, self._last_number):
+            rows = [self._rows.setdefault(embedding.key, len(self._rows)) for embedding in batch]
             self._count = len(self._rows)
             while self._count > len(self._vectors):
-                size = 2 * len(self._vectors)
-                self._keys, self._numbers = np.resize(self._keys, size), np.resize(self._numbers, size)
-                self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
-            self._keys[rows], self._numbers[rows], self._last = keys, numbers, numbers[-1]
-            self._vectors[rows] = np.frombuffer(b"".join(bodies), np.float16).reshape(len(rows), -1)
+                self._double_capacity()
+            self._keys[rows] = [embedding.key for embedding in batch]
+            self._numbers[rows] = [embedding.number for embedding in batch]
+            vectors = b"".join(embedding.vector for embedding in batch)
+            self._vectors[rows] = np.frombuffer(vectors, np.float16).reshape(len(rows), -1)
+            self._last_number = batch[-1].number
+
+    def _double_capacity(self) -> None:
+        import numpy as np
+
+        capacity = 2 * len(self._vectors)
+        self._keys = np.resize(self._keys, capacity)
+        self._numbers = np.resize(self._numbers, capacity)
+        self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
 
 
 class Embedder:

@@ -10,13 +10,14 @@ from core.memory.similarity import contradicts
 from core.memory.tokenizer import content_words
 
 MIN_OUTCOMES = 3  # similar outcomes required for a lesson
-LIKE_TASKS, LIKE_WAYS = 0.5, 0.5  # least share of common words in similar tasks, and in similar approaches
-SHORT_WAY = 4  # words; a shorter approach is similar only to an equal one
-LIKE = 0.55  # least share of common words in near-duplicates
-NEWEST = 400  # only this many of the newest memories are compared with each other
+MIN_TASK_OVERLAP = 0.5  # minimum share of common words in similar tasks
+MIN_APPROACH_OVERLAP = 0.5  # minimum share of common words in similar approaches
+MIN_APPROACH_WORDS = 4  # An approach with fewer words is similar only to an equal one.
+MIN_DUPLICATE_OVERLAP = 0.55  # minimum share of common words in near-duplicates
+MAX_COMPARED = 400  # Only this many of the newest memories are compared with each other.
 
 # The kind of step at the start of each action in an outcome.
-_KIND = re.compile(rf"(^|; )(?:{'|'.join(REPORTED_KINDS)}) ")
+_STEP_KIND = re.compile(rf"(^|; )(?:{'|'.join(REPORTED_KINDS)}) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class Lesson:
     @property
     def reason(self) -> str:
         """A sentence about the outcomes that support the lesson."""
-        verdict = "went well" if self.content.kind == "heuristic" else "went badly"
-        return f"{len(self.outcomes)} similar runs {verdict}, the last in session {self.outcomes[0].session}."
+        result = "went well" if self.content.kind == "heuristic" else "went badly"
+        return f"{len(self.outcomes)} similar runs {result}, the last in session {self.outcomes[0].session}."
 
 
 def derive_lessons(outcomes: Iterable[Memory]) -> list[Lesson]:
@@ -45,23 +46,27 @@ def derive_lessons(outcomes: Iterable[Memory]) -> list[Lesson]:
         verdict = outcome_rating(outcome)
         if verdict and outcome.content.fields.get("tried"):
             _add_to_group(outcome, good if verdict == "good" else bad)
-    lessons = [_heuristic(group) for group in good if _is_enough(group) and not _any_similar(group[0], bad)]
-    return lessons + [_anti_pattern(group) for group in bad if _is_enough(group) and not _any_similar(group[0], good)]
+    heuristics = [_heuristic(group) for group in good if _is_large_enough(group) and not _any_similar(group[0], bad)]
+    anti_patterns = [
+        _anti_pattern(group) for group in bad if _is_large_enough(group) and not _any_similar(group[0], good)
+    ]
+    return heuristics + anti_patterns
 
 
 def find_duplicates(memories: Iterable[Memory]) -> list[tuple[Memory, Memory]]:
     """Return pairs of near-duplicates, each with the memory to keep first. A memory occurs in at most one pair."""
     active = [memory for memory in memories if memory.status == "active" and memory.content.kind != "outcome"]
-    active = sorted(active, key=lambda memory: -memory.created_at)[:NEWEST]
+    active = sorted(active, key=lambda memory: -memory.created_at)[:MAX_COMPARED]
     words = {memory.id: frozenset(content_words(memory.content.text)) for memory in active}
     paired: set[str] = set()
     pairs = []
     for index, memory in enumerate(active):
         for other in active[index + 1 :]:
-            if {memory.id, other.id} & paired or _key(memory) != _key(other) or other.id in memory.conflicts:
+            if {memory.id, other.id} & paired or not _may_be_merged(memory, other):
                 continue
-            common, union = words[memory.id] & words[other.id], words[memory.id] | words[other.id]
-            is_similar = union and len(common) / len(union) >= LIKE
+            all_words = words[memory.id] | words[other.id]
+            common = words[memory.id] & words[other.id]
+            is_similar = all_words and len(common) / len(all_words) >= MIN_DUPLICATE_OVERLAP
             if is_similar and not contradicts(memory.content.text, other.content.text):
                 paired |= {memory.id, other.id}
                 pairs.append((memory, other) if _rank(memory) >= _rank(other) else (other, memory))
@@ -75,7 +80,7 @@ def same_lesson(lesson: MemoryContent, other: MemoryContent) -> bool:
     names = ("when", "do", "what")  # without `why`, which depends on how the newest run failed
     text = " ".join(lesson.fields.get(name, "") for name in names).strip()
     other_text = " ".join(other.fields.get(name, "") for name in names).strip()
-    return bool(text and other_text) and _overlap(text, other_text) >= LIKE_TASKS
+    return bool(text and other_text) and _overlap(text, other_text) >= MIN_TASK_OVERLAP
 
 
 def outcome_rating(outcome: Memory) -> str:
@@ -84,7 +89,7 @@ def outcome_rating(outcome: Memory) -> str:
     return ("good" if "well" in verdict else "bad") if verdict else ""
 
 
-def _is_enough(group: Sequence[Memory]) -> bool:
+def _is_large_enough(group: Sequence[Memory]) -> bool:
     return len(group) >= int(group[0].content.fields.get("least", MIN_OUTCOMES))
 
 
@@ -105,28 +110,33 @@ def _are_similar(a: Memory, b: Memory) -> bool:
     fields, other_fields = a.content.fields, b.content.fields
     if (a.content.scope, a.content.scope_id) != (b.content.scope, b.content.scope_id):
         return False
-    tasks = _overlap(fields.get("task", ""), other_fields.get("task", "")) >= LIKE_TASKS
-    return tasks and _are_similar_approaches(fields.get("tried", ""), other_fields.get("tried", ""))
+    are_similar_tasks = _overlap(fields.get("task", ""), other_fields.get("task", "")) >= MIN_TASK_OVERLAP
+    return are_similar_tasks and _are_similar_approaches(fields.get("tried", ""), other_fields.get("tried", ""))
 
 
 def _are_similar_approaches(a: str, b: str) -> bool:
     """Return whether two approaches have similar actions. Short ones must be equal, because each word matters."""
+    if a == b:
+        return True
     words, other_words = _approach_words(a), _approach_words(b)
-    if a == b or min(len(words), len(other_words)) < SHORT_WAY:
-        return a == b or words == other_words != set()
-    return len(words & other_words) / len(words | other_words) >= LIKE_WAYS
+    if min(len(words), len(other_words)) < MIN_APPROACH_WORDS:
+        return bool(words) and words == other_words
+    return len(words & other_words) / len(words | other_words) >= MIN_APPROACH_OVERLAP
 
 
 def _approach_words(tried: str) -> set[str]:
     """Return the words of the actions in an approach, without the kinds of steps, which different approaches share."""
-    return set(content_words(_KIND.sub(r"\1", tried)))
+    return set(content_words(_STEP_KIND.sub(r"\1", tried)))
 
 
 def _overlap(a: str, b: str) -> float:
+    """Return the share of the words of two texts that they have in common; 0 if one of them has fewer than two."""
     if a == b:
         return 1.0
     words, other_words = set(content_words(a)), set(content_words(b))
-    return len(words & other_words) / len(words | other_words) if min(len(words), len(other_words)) > 1 else 0.0
+    if min(len(words), len(other_words)) < 2:
+        return 0.0
+    return len(words & other_words) / len(words | other_words)
 
 
 def _heuristic(group: Sequence[Memory]) -> Lesson:
@@ -146,7 +156,6 @@ def _anti_pattern(group: Sequence[Memory]) -> Lesson:
 
 def _lesson(kind: MemoryKind, fields: dict[str, str], group: Sequence[Memory]) -> Lesson:
     newest = group[0].content
-    confidence = len(group) / (len(group) + 2)  # a few outcomes give little confidence
     tasks = "\n".join(dict.fromkeys(outcome.content.fields["task"] for outcome in group))[:CONTEXT_LIMIT]
     content = MemoryContent(
         kind=kind,
@@ -154,14 +163,22 @@ def _lesson(kind: MemoryKind, fields: dict[str, str], group: Sequence[Memory]) -
         scope=newest.scope,
         scope_id=newest.scope_id,
         context=tasks,
-        confidence=confidence,
+        confidence=len(group) / (len(group) + 2),  # Few outcomes give little confidence.
         fields=fields,
     )
     return Lesson(content, tuple(group))
 
 
-def _key(memory: Memory) -> tuple[str, str, str]:
-    return memory.content.kind, memory.content.scope, memory.content.scope_id
+def _may_be_merged(memory: Memory, other: Memory) -> bool:
+    """Return whether two memories have the same kind and scope and are not known to contradict each other."""
+    content, other_content = memory.content, other.content
+    if (content.kind, content.scope, content.scope_id) != (
+        other_content.kind,
+        other_content.scope,
+        other_content.scope_id,
+    ):
+        return False
+    return other.id not in memory.conflicts
 
 
 def _rank(memory: Memory) -> tuple[bool, int, int]:

@@ -18,7 +18,7 @@ from core.domain.memory import (
 from core.domain.memory_marks import is_expired
 from core.domain.problems import Problem
 from core.memory.bulk_save import BulkSave
-from core.memory.decay import find_decayed
+from core.memory.decay import DecayedMemory, find_decayed
 from core.memory.ranking import NO_SIMILARITIES
 from core.memory.recall import TOKENS, FoundMemory, RecallResult, find_memories, recall
 from core.memory.saving import LearningLimits, MemorySource, SaveResult, compared_scopes, save, validated
@@ -110,9 +110,13 @@ class Memories:
         )
 
     def find(
-        self, text: str, *, scopes: Collection[tuple[str, str]] | None = None, limit: int = 50,
+        self,
+        text: str,
+        *,
+        scopes: Collection[tuple[str, str]] | None = None,
+        limit: int = 50,
         similarities: Mapping[int, float] = NO_SIMILARITIES,
-    ) -> list[FoundMemory]:  # fmt: skip
+    ) -> list[FoundMemory]:
         """Return the memories that match a text, best first. `scopes` None means all scopes."""
 
         def search(rows: MemoryRecords) -> list[FoundMemory]:
@@ -140,10 +144,7 @@ class Memories:
 
     def get(self, name: str) -> Memory:
         """Return a memory by its id or an unambiguous prefix; raise Problem if there is none."""
-        memory = self.store.read(lambda rows: _by_id_or_prefix(rows, name))
-        if memory is None:
-            raise Problem(f"There is no memory {name!r}.", "", "List them with `journeyman memory list --all`.")
-        return memory
+        return self.store.read(lambda rows: _existing(rows, name))
 
     def changes(self, name: str) -> list[MemoryChange]:
         """Return all changes of a memory in order, given its full id."""
@@ -191,10 +192,19 @@ class Memories:
             undoable = [
                 change.number for change in changes if change.action != "undone" and change.number not in undone
             ]
-            chosen = number or (undoable[-1] if undoable else 0)
+            chosen = number or max(undoable, default=0)
             if not 1 <= chosen <= len(changes):
                 raise Problem("There is nothing to undo.", f"Memory {full_id} has no such change.", "")
-            return rows.write(MemoryChange(full_id, len(changes) + 1, self._clock(), "undone", "user", undoes=chosen))
+            return rows.write(
+                MemoryChange(
+                    memory=full_id,
+                    number=len(changes) + 1,
+                    at=self._clock(),
+                    action="undone",
+                    author="user",
+                    undoes=chosen,
+                )
+            )
 
         return await self.store.write(undo_change)
 
@@ -204,20 +214,31 @@ class Memories:
         Memories that the user wrote are kept.
         """
 
-        def forget(rows: MemoryRecords) -> list[str]:
-            in_folder = rows.find(scope="folder", scope_id=folder, status=None) if folder else []
-            chosen = rows.find(session=session, status=None) if session else in_folder
-            memories = [memory for memory in chosen if memory.status != "forgotten" and memory.author != "user"]
-            for memory in memories:
-                rows.write(MemoryChange(memory.id, memory.version + 1, self._clock(), "forgotten", "user"))
-            return [memory.id for memory in memories]
-
         if not session and not folder:
             raise Problem("Nothing was selected.", "", "Give a session or a folder.")
+
+        def forget(rows: MemoryRecords) -> list[str]:
+            if session:
+                chosen = rows.find(session=session, status=None)
+            else:
+                chosen = rows.find(scope="folder", scope_id=folder, status=None)
+            memories = [memory for memory in chosen if memory.status != "forgotten" and memory.author != "user"]
+            for memory in memories:
+                rows.write(
+                    MemoryChange(
+                        memory=memory.id,
+                        number=memory.version + 1,
+                        at=self._clock(),
+                        action="forgotten",
+                        author="user",
+                    )
+                )
+            return [memory.id for memory in memories]
+
         return await self.store.write(forget)
 
-    def decayed(self) -> list[tuple[Memory, str]]:
-        """Return the memories that `archive_decayed` would archive now, each with the reason."""
+    def decayed(self) -> list[DecayedMemory]:
+        """Return the memories that `archive_decayed` would archive now."""
         at = self._clock()
         return self.store.read(lambda rows: find_decayed(rows.find(), at))
 
@@ -227,19 +248,32 @@ class Memories:
         Memories that the user wrote or pinned do not decay, but expire if they have an expiry date.
         """
         at = self._clock()
-        decayed = [(memory.id, why) for memory, why in self.decayed()]
+        decayed = self.decayed()
+        if not decayed:
+            return []
 
         def archive(rows: MemoryRecords) -> list[str]:
             archived = []
-            for name, why in decayed:
-                memory = rows.get(name)
-                kept = memory is None or (memory.never_decays and not is_expired(memory.content, at))
-                if memory and memory.status == "active" and not kept:
-                    rows.write(MemoryChange(name, memory.version + 1, at, "archived", "run", reason=why))
-                    archived.append(name)
+            for found, reason in decayed:
+                memory = rows.get(found.id)  # It may have changed since.
+                if memory is None or memory.status != "active":
+                    continue
+                if memory.never_decays and not is_expired(memory.content, at):
+                    continue
+                rows.write(
+                    MemoryChange(
+                        memory=memory.id,
+                        number=memory.version + 1,
+                        at=at,
+                        action="archived",
+                        author="run",
+                        reason=reason,
+                    )
+                )
+                archived.append(memory.id)
             return archived
 
-        return await self.store.write(archive) if decayed else []
+        return await self.store.write(archive)
 
     async def rebuild_missing(self) -> int:
         """Rebuild all memories from their changes, if a salvaged data file contains only these; return their number."""
@@ -288,8 +322,15 @@ class Memories:
 
 def _has_no_effect(memory: Memory, action: MemoryAction) -> bool:
     """Return whether a memory is already in the state that a change would produce."""
-    status = {"archived": "archived", "restored": "active", "forgotten": "forgotten"}.get(action)
-    return memory.status == status or (action in {"pinned", "unpinned"} and memory.pinned == (action == "pinned"))
+    match action:
+        case "pinned" | "unpinned":
+            return memory.pinned == (action == "pinned")
+        case "restored":
+            return memory.status == "active"
+        case "archived" | "forgotten":
+            return memory.status == action
+        case _:
+            return False
 
 
 def _by_id_or_prefix(rows: MemoryRecords, name: str) -> Memory | None:
@@ -300,6 +341,7 @@ def _by_id_or_prefix(rows: MemoryRecords, name: str) -> Memory | None:
 
 
 def _existing(rows: MemoryRecords, name: str) -> Memory:
+    """Return a memory by its ID or an unambiguous prefix; raise Problem if there is none."""
     memory = _by_id_or_prefix(rows, name)
     if memory is None:
         raise Problem(f"There is no memory {name!r}.", "", "List them with `journeyman memory list --all`.")

@@ -34,13 +34,12 @@ def read_settings(folder: Path) -> ModelSettings:
     modes = [name.removeprefix("pooling_mode_") for name, is_on in pooling.items() if is_on is True and "mode" in name]
     if len(modes) > 1 or not set(modes).issubset(POOLING_MODES):
         raise ValueError(f"it combines the tokens by {' and '.join(modes)}, which is not supported")
-    prompts = read_json(folder / "config_sentence_transformers.json").get("prompts")
-    named = {name: text for name, text in prompts.items() if isinstance(text, str)} if isinstance(prompts, dict) else {}
+    prompts = _prompts(folder)
     limit = read_json(folder / modules.get("Transformer", "") / "sentence_bert_config.json").get("max_seq_length")
     return ModelSettings(
         uses_first_token=modes == ["cls_token"],
-        query_prompt=named.get("query", ""),
-        document_prompt=next((named[name] for name in DOCUMENT_PROMPTS if name in named), ""),
+        query_prompt=prompts.get("query", ""),
+        document_prompt=next((prompts[name] for name in DOCUMENT_PROMPTS if name in prompts), ""),
         max_tokens=limit if isinstance(limit, int) else 0,
     )
 
@@ -49,6 +48,14 @@ def read_json(file: Path) -> dict[str, Any]:
     """Return the JSON object in a file; an empty object if the file does not exist or contains something else."""
     value = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return value if isinstance(value, dict) else {}
+
+
+def _prompts(folder: Path) -> dict[str, str]:
+    """Return the prompts that the model expects before a text, by their names."""
+    prompts = read_json(folder / "config_sentence_transformers.json").get("prompts")
+    if not isinstance(prompts, dict):
+        return {}
+    return {name: text for name, text in prompts.items() if isinstance(text, str)}
 
 
 def _modules(folder: Path) -> dict[str, str]:

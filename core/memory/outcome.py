@@ -10,7 +10,12 @@ from core.memory.tokenizer import content_words
 from core.store.memory_records import MemoryUse
 from core.store.run_reader import FinishedRun, FinishedStep
 
-TASK, TRIED, ERROR = 300, 400, 200  # most characters of these fields
+# The maximum number of characters of these fields.
+MAX_TASK_CHARS = 300
+MAX_APPROACH_CHARS = 400
+MAX_ERROR_CHARS = 200
+MAX_ACTIONS = 8  # maximum number of actions in the description of an approach
+MAX_TOOLS = 8  # maximum number of tools that are listed
 ACTION_KINDS = frozenset(
     {
         "read",
@@ -42,18 +47,25 @@ def build_outcome(run: FinishedRun, min_outcomes: int = 0, *, untrusted: bool = 
     if not task.strip():
         return None
     actions = [step for step in run.steps if step.kind in ACTION_KINDS]
+    tools = Counter(step.kind for step in actions).most_common(MAX_TOOLS)
     fields = {
-        "task": _short(task.rstrip(".!? "), TASK),
-        "tried": "" if untrusted else _short("; ".join(_approach(actions)), TRIED),
-        "tools": ", ".join(f"{kind} {count}" for kind, count in Counter(step.kind for step in actions).most_common(8)),
+        "task": _short(task.rstrip(".!? "), MAX_TASK_CHARS),
+        "tried": "" if untrusted else _short("; ".join(_approach(actions)), MAX_APPROACH_CHARS),
+        "tools": ", ".join(f"{kind} {count}" for kind, count in tools),
         "status": run.status,
-        "error": "" if untrusted else _short(_error(run, actions), ERROR),
+        "error": "" if untrusted else _short(_error_text(run, actions), MAX_ERROR_CHARS),
         "seconds": f"{run.seconds:.0f}",
         "run": str(run.run),
         "least": str(min_outcomes or ""),
     }
     redacted = {name: redact(text) for name, text in fields.items() if text}
-    return MemoryContent("outcome", sentence("outcome", redacted), "folder", run.folder, fields=redacted)
+    return MemoryContent(
+        kind="outcome",
+        text=sentence("outcome", redacted),
+        scope="folder",
+        scope_id=run.folder,
+        fields=redacted,
+    )
 
 
 def with_rating(memory: Memory, rating: str) -> MemoryContent:
@@ -70,16 +82,17 @@ def was_used(use: MemoryUse, memory: Memory, question: str, replies: str) -> boo
     if memory.id in replies:
         return True
     own_words = set(content_words(memory.content.text)) - set(content_words(question))
-    return bool(own_words) and len(own_words & set(content_words(replies))) >= max(1, USED_SHARE * len(own_words))
+    used_words = own_words & set(content_words(replies))
+    return bool(used_words) and len(used_words) >= USED_SHARE * len(own_words)
 
 
 def _approach(steps: Collection[FinishedStep]) -> list[str]:
     """Return the changes and commands of a run, in order and without duplicates."""
     actions = [f"{step.kind} {step.object}".strip() for step in steps if step.kind in REPORTED_KINDS]
-    return list(dict.fromkeys(actions))[:8]
+    return list(dict.fromkeys(actions))[:MAX_ACTIONS]
 
 
-def _error(run: FinishedRun, steps: Collection[FinishedStep]) -> str:
+def _error_text(run: FinishedRun, steps: Collection[FinishedStep]) -> str:
     if run.status == "completed":
         return ""
     failed = [f"{step.kind} {step.object}" for step in steps if step.status == "failed"]

@@ -5,23 +5,28 @@ rarer words select too few candidates. Only the best MAX_SCORED candidates of ea
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from core.memory.tokenizer import content_words
-from core.store.memory_records import IndexedScope, MemoryRecords
+from core.store.memory_records import IndexedScope, IndexedWords, MemoryRecords
 
-SMALL = 2_000  # A scope with at most this many memories is small.
-POSTINGS = 400  # maximum number of memories that are read from the index for a word
-PROBE = 64  # number of memories that are read for a word at first, in a scope that is not small
+SMALL_SCOPE = 2_000  # A scope with at most this many memories is small.
+MAX_POSTINGS = 400  # maximum number of memories that are read from the index for a word
+FIRST_POSTINGS = 64  # number of memories that are read for a word at first, in a scope that is not small
 SUFFICIENT_CANDIDATES = 48  # With this many candidates, no further memories are read for the common words.
 MAX_CANDIDATES = 1_000  # maximum number of candidates in a scope that its words select together
 MAX_SCORED = 160  # maximum number of candidates in a scope that are scored
-TERMS = 12  # number of words of a question that are used for each scope: the rarest ones
+MAX_TERMS = 12  # maximum number of words of a question that are used for each scope: the rarest ones
+MAX_LOOKUPS = 4 * MAX_TERMS  # number of words of a question whose frequency is looked up
 # The parameters of BM25 were tuned on the first five conversations of LoCoMo-10, a public benchmark for memory. The
 # other five were not used for tuning.
-K1, B, B_CONTEXT, CONTEXT_WEIGHT = 0.7, 0.4, 1.0, 0.4
+K1 = 0.7
+B = 0.4  # for the sentence of a memory
+B_CONTEXT = 1.0
+CONTEXT_WEIGHT = 0.4  # weight of a word in the context, relative to one in the sentence
 # Factor for the score of a memory in which the words of the question occur only in the context.
 CONTEXT_ONLY_WEIGHT = 0.5
 # The weight of the embedding similarity. The word scores are scaled so that the best one is 1. Tuning on either half of
@@ -66,9 +71,13 @@ class _Term:
 
 
 def rank_memories(
-    rows: MemoryRecords, question: str, scopes: Iterable[IndexedScope], limit: int, max_scored: int = MAX_SCORED,
+    rows: MemoryRecords,
+    question: str,
+    scopes: Iterable[IndexedScope],
+    limit: int,
+    max_scored: int = MAX_SCORED,
     similarities: Mapping[int, float] = NO_SIMILARITIES,
-) -> list[RankedMatch]:  # fmt: skip
+) -> list[RankedMatch]:
     """Return the best `limit` memories of all scopes, best first, by words and by `similarities`.
 
     `similarities` maps keys of memories to the similarity of their embeddings to the question, where it is known.
@@ -107,8 +116,8 @@ def _blend(matches: Sequence[RankedMatch], similarities: Mapping[int, float]) ->
 
 def _terms(rows: MemoryRecords, words: Sequence[str], scope: IndexedScope) -> list[_Term]:
     """Return the rarest words of the question that occur in memories of a scope, the rarest first."""
-    terms = [term for word in words[: 4 * TERMS] if (term := _look_up(rows, word, scope)).keys]
-    return sorted(terms, key=lambda term: term.frequency)[:TERMS]
+    terms = [term for word in words[:MAX_LOOKUPS] if (term := _look_up(rows, word, scope)).keys]
+    return sorted(terms, key=lambda term: term.frequency)[:MAX_TERMS]
 
 
 def _weights(terms_by_scope: Sequence[tuple[IndexedScope, Sequence[_Term]]]) -> dict[str, float]:
@@ -118,17 +127,22 @@ def _weights(terms_by_scope: Sequence[tuple[IndexedScope, Sequence[_Term]]]) -> 
     """
     memories = sum(scope.memories for scope, _ in terms_by_scope)
     frequencies: dict[str, float] = {}
-    for term in (term for _, terms in terms_by_scope for term in terms):
-        frequencies[term.word] = frequencies.get(term.word, 0.0) + term.frequency
+    for _, terms in terms_by_scope:
+        for term in terms:
+            frequencies[term.word] = frequencies.get(term.word, 0.0) + term.frequency
     return {
         word: math.log(1 + (memories - frequency + 0.5) / (frequency + 0.5)) for word, frequency in frequencies.items()
     }
 
 
 def _rank_scope(
-    rows: MemoryRecords, terms: Sequence[_Term], weights: Mapping[str, float], scope: IndexedScope, max_scored: int,
+    rows: MemoryRecords,
+    terms: Sequence[_Term],
+    weights: Mapping[str, float],
+    scope: IndexedScope,
+    max_scored: int,
     similar_keys: Sequence[int],
-) -> list[RankedMatch]:  # fmt: skip
+) -> list[RankedMatch]:
     keys = _candidates(rows, terms, weights, scope)[:max_scored]
     if similar_keys:
         keys = list(dict.fromkeys(keys + [key for key in similar_keys if key >> 32 == scope.number]))
@@ -140,12 +154,13 @@ def _look_up(rows: MemoryRecords, word: str, scope: IndexedScope) -> _Term:
 
     If there are more memories than are read, their number is estimated from how close together the keys are.
     """
-    limit = POSTINGS if scope.memories <= SMALL else PROBE
+    limit = MAX_POSTINGS if scope.memories <= SMALL_SCOPE else FIRST_POSTINGS
     keys = rows.postings(word, scope.number, limit)
     if len(keys) < limit:
-        return _Term(word, keys, float(len(keys)))
-    spread = max(1, keys[0] - keys[-1])
-    return _Term(word, keys, max(float(limit), min(1.0, limit / spread) * scope.memories))
+        return _Term(word, keys, frequency=float(len(keys)))
+    key_range = max(1, keys[0] - keys[-1])
+    share = min(1.0, limit / key_range)
+    return _Term(word, keys, frequency=max(float(limit), share * scope.memories))
 
 
 def _candidates(
@@ -154,23 +169,23 @@ def _candidates(
     """Return the keys of the candidates in a scope, those with the highest word weight first.
 
     `terms` are the words, rarest first. If all of them are common, the memories that contain all or the rarer half of
-    them
-    are candidates too, because they may not be among the newest.
+    them are candidates too, because they may not be among the newest.
     """
     scores: dict[int, float] = {}
     for rank, term in enumerate(terms):
-        if len(term.keys) == PROBE and len(scores) < SUFFICIENT_CANDIDATES:
-            term.keys = rows.postings(term.word, scope.number, POSTINGS)
+        if len(term.keys) == FIRST_POSTINGS and len(scores) < SUFFICIENT_CANDIDATES:
+            term.keys = rows.postings(term.word, scope.number, MAX_POSTINGS)
         if rank and len(scores) + len(term.keys) > MAX_CANDIDATES:
             break
         weight = weights[term.word]
         for key in term.keys:
             scores[key] = scores.get(key, 0.0) + weight
-    common = [term.word for term in terms if term.frequency >= POSTINGS]
+    common = [term.word for term in terms if term.frequency >= MAX_POSTINGS]
     if len(common) == len(terms) and len(common) > 1:
         rarer = common[: max(2, len(common) // 2)]
         rarer_keys = rows.containing_all(rarer, scope.number, MAX_SCORED)
-        for words, keys in ((common, _containing_all(rows, common, rarer, rarer_keys, scope)), (rarer, rarer_keys)):
+        common_keys = _containing_all(rows, common, rarer, rarer_keys, scope)
+        for words, keys in ((common, common_keys), (rarer, rarer_keys)):
             weight = sum(weights[word] for word in words)
             for key in keys:
                 scores[key] = scores.get(key, 0.0) + weight
@@ -184,62 +199,50 @@ def _containing_all(
     """Return the keys of memories in a scope that contain all words of `common`.
 
     `rarer_keys` are memories that contain all words of `rarer`, which is a part of `common`. The index is searched only
-    if
-    there may be more such memories; otherwise, it is enough to check these.
+    if there may be more such memories; otherwise, it is enough to check these.
     """
     if len(rarer_keys) >= MAX_SCORED:
         return rows.containing_all(common, scope.number, MAX_SCORED)
     missing = set(common) - set(rarer)
     return [
-        key
-        for key, text, context in rows.index_terms(rarer_keys)
-        if missing.issubset((*text.split(), *context.split()))
+        indexed.key
+        for indexed in rows.index_terms(rarer_keys)
+        if missing.issubset((*indexed.words.split(), *indexed.context_words.split()))
     ]
 
 
-def _score(
-    index_terms: Iterable[tuple[int, str, str]], weights: Mapping[str, float], scope: IndexedScope
-) -> list[RankedMatch]:
-    """Return memories with their BM25 scores. Words in the context count less than words in the sentence.
-
-    `index_terms` has, for each memory, its key and the stems of its sentence and of its context.
-    """
+def _score(memories: Iterable[IndexedWords], weights: Mapping[str, float], scope: IndexedScope) -> list[RankedMatch]:
+    """Return memories with their BM25 scores. Words in the context count less than words in the sentence."""
     average_text = max(1.0, scope.words / scope.memories)
     average_context = max(1.0, scope.context_words / scope.memories)
+    return [_score_one(memory, weights, average_text, average_context) for memory in memories]
+
+
+def _score_one(
+    memory: IndexedWords, weights: Mapping[str, float], average_text: float, average_context: float
+) -> RankedMatch:
+    """Return a memory with its score. `average_text` and `average_context` are average lengths in words."""
+    text, context = memory.words.split(), memory.context_words.split()
+    text_norm = 1 - B + B * len(text) / average_text
+    context_norm = 1 - B_CONTEXT + B_CONTEXT * len(context) / average_context
+    text_counts, context_counts = Counter(text), Counter(context)
+    matched = tuple(word for word in weights if word in text_counts)
+    matched_context = tuple(word for word in weights if word in context_counts)
+    score = 0.0
+    for word, weight in weights.items():
+        frequency = text_counts[word] / text_norm
+        if word in context_counts:  # without a context, its norm is 0
+            frequency += CONTEXT_WEIGHT * context_counts[word] / context_norm
+        score += weight * frequency * (K1 + 1) / (frequency + K1)
+    if not matched:
+        score *= CONTEXT_ONLY_WEIGHT
     total_weight = sum(weights.values()) or 1.0
-    matches = []
-    for key, text, context in index_terms:
-        text_stems, context_stems = text.split(), context.split()
-        text_set, context_set = set(text_stems), set(context_stems)
-        text_norm = 1 - B + B * len(text_stems) / average_text
-        context_norm = 1 - B_CONTEXT + B_CONTEXT * len(context_stems) / average_context
-        score = share = context_share = 0.0
-        matched: list[str] = []
-        matched_context: list[str] = []
-        for word, weight in weights.items():
-            frequency = 0.0
-            if word in text_set:
-                frequency = text_stems.count(word) / text_norm
-                matched.append(word)
-                share += weight
-            if word in context_set:
-                frequency += CONTEXT_WEIGHT * context_stems.count(word) / context_norm
-                matched_context.append(word)
-                context_share += weight
-            if frequency:
-                score += weight * frequency * (K1 + 1) / (frequency + K1)
-        if not matched:
-            score *= CONTEXT_ONLY_WEIGHT
-        coverage = len(matched) / len(text_set) if matched else 0.0
-        matches.append(
-            RankedMatch(
-                key=key,
-                score=score,
-                share=share / total_weight,
-                matched=tuple(matched),
-                coverage=coverage,
-                matched_context=tuple(matched_context),
-                context_share=context_share / total_weight,
-            )
-        )
-    return matches
+    return RankedMatch(
+        key=memory.key,
+        score=score,
+        share=sum(weights[word] for word in matched) / total_weight,
+        matched=matched,
+        coverage=len(matched) / len(text_counts) if matched else 0.0,
+        matched_context=matched_context,
+        context_share=sum(weights[word] for word in matched_context) / total_weight,
+    )

@@ -12,8 +12,8 @@ from core.memory.similarity import says_same
 from core.store.memory_records import MemoryRecords
 
 TOKENS = 1_200  # maximum length of the recalled memories in a request
-# The share of the token limit for the preferences and pinned memories, and for these and the matches together.
-PINNED_TOKEN_SHARE, TOTAL_TOKEN_SHARE = 0.4, 0.75
+PINNED_TOKEN_SHARE = 0.4  # share of the token limit for the preferences and pinned memories
+TOTAL_TOKEN_SHARE = 0.75  # share of the token limit for these and the matches together
 FULL_TEXT_CHARS = 240  # maximum number of characters of a memory that is added in full; of a longer one, only the start
 MAX_MATCHES = 30  # maximum number of matches that are considered
 MAX_PINNED = 12  # maximum number of preferences and pinned memories
@@ -22,16 +22,18 @@ MIN_COVERAGE = 0.4  # minimum share of the words in the memory's sentence that o
 MIN_SIMILARITY = 0.5  # minimum embedding similarity of a memory that matches without common words
 # The same for a search by the user: lower, because the user can ignore the weaker matches at the end.
 MIN_SEARCH_SIMILARITY = 0.35
-# The minimum share of the question that a memory must cover, and the share that is enough with a single common word.
-MIN_SHARE, SUFFICIENT_SHARE = 0.2, 0.6
+MIN_SHARE = 0.2  # minimum share of the question that a memory must cover
+SUFFICIENT_SHARE = 0.6  # share of the question that is enough with a single common word
 REASON_WORDS = 6  # maximum number of common words that are listed in the reason why a memory was found
 MAX_BY_KIND: Mapping[MemoryKind, int] = MappingProxyType(
     {"preference": 12, "heuristic": 6, "knowledge": 6, "outcome": 2, "anti-pattern": 4}
 )
 # How much a memory's score increases at most because it is new, helped before, or has a high confidence. The sum is
 # less than the score of a matching word.
-NEW_BONUS, HELPED_BONUS, SURE_BONUS = 0.04, 0.04, 0.02
-MAX_BONUS = NEW_BONUS + HELPED_BONUS + SURE_BONUS
+NEW_BONUS = 0.04
+HELPED_BONUS = 0.04
+CONFIDENCE_BONUS = 0.02
+MAX_BONUS = NEW_BONUS + HELPED_BONUS + CONFIDENCE_BONUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,13 @@ class RecallResult:
 
 
 def find_memories(
-    rows: MemoryRecords, question: str, scopes: Iterable[tuple[str, str]], at: int, limit: int,
+    rows: MemoryRecords,
+    question: str,
+    scopes: Iterable[tuple[str, str]],
+    at: int,
+    limit: int,
     similarities: Mapping[int, float] = NO_SIMILARITIES,
-) -> list[FoundMemory]:  # fmt: skip
+) -> list[FoundMemory]:
     """Return the memories in these scopes that match a question at the time `at`, best first.
 
     `similarities` maps keys of memories to the similarity of their embeddings to the question, where it is known.
@@ -82,15 +88,15 @@ def rerank(matches: Collection[RankedMatch], memories: Iterable[Memory], at: int
         uses = memory.usage
         rated = {"good": 1.0, "bad": -1.0}.get(user_rating_of(memory.content))
         helped = rated or (uses.good_runs - uses.bad_runs) / (uses.good_runs + uses.bad_runs + 1)
-        bonus = NEW_BONUS * relevance(memory, at) + HELPED_BONUS * helped + SURE_BONUS * memory.content.confidence
+        bonus = NEW_BONUS * relevance(memory, at) + HELPED_BONUS * helped + CONFIDENCE_BONUS * memory.content.confidence
         score = match.score / best * (1 + bonus) / (1 + MAX_BONUS) if best else 0.0
         results.append(
             FoundMemory(
-                memory,
-                round(score, 4),
-                round(match.share, 4),
-                _reason(match),
-                len(match.matched) > 1,
+                memory=memory,
+                score=round(score, 4),
+                share=round(match.share, 4),
+                reason=_reason(match),
+                several_words=len(match.matched) > 1,
             )
         )
     return sorted(results, key=lambda result: -result.score)
@@ -100,19 +106,24 @@ def _reason(match: RankedMatch) -> str:
     parts = []
     if match.matched:
         parts.append(f"words: {', '.join(match.matched[:REASON_WORDS])}")
-    around = [word for word in match.matched_context if word not in match.matched]
-    if around:
-        parts.append(f"words in its context: {', '.join(around[:REASON_WORDS])}")
+    only_in_context = [word for word in match.matched_context if word not in match.matched]
+    if only_in_context:
+        parts.append(f"words in its context: {', '.join(only_in_context[:REASON_WORDS])}")
     if match.similarity >= MIN_SEARCH_SIMILARITY:
         parts.append(f"similarity: {match.similarity:.2f}")
     return "; ".join(parts)
 
 
 def recall(
-    rows: MemoryRecords, question: str, scopes: Collection[tuple[str, str]], at: int, *,
-    already_recalled: Collection[str] = (), tokens: int = TOKENS,
+    rows: MemoryRecords,
+    question: str,
+    scopes: Collection[tuple[str, str]],
+    at: int,
+    *,
+    already_recalled: Collection[str] = (),
+    tokens: int = TOKENS,
     similarities: Mapping[int, float] = NO_SIMILARITIES,
-) -> RecallResult:  # fmt: skip
+) -> RecallResult:
     """Return the memories to add to the context for the user message `question`, with `tokens` tokens at most.
 
     `already_recalled` are the IDs of the memories that were added before; they are left out.
@@ -121,15 +132,15 @@ def recall(
     if not indexed_scopes:
         return RecallResult()
     always = _always_recalled(rows, [scope.number for scope in indexed_scopes], at)
-    must = [
-        FoundMemory(memory, 1.0, 0.0, "pinned by the user" if memory.pinned else "preference")
+    pinned = [
+        FoundMemory(memory, score=1.0, share=0.0, reason="pinned by the user" if memory.pinned else "preference")
         for memory in always[:MAX_PINNED]
         if memory.id not in already_recalled
     ]
     matches = rank_memories(rows, question, indexed_scopes, MAX_MATCHES, similarities=similarities)
     relevant = [match for match in matches if _is_relevant(match)]
     ranked = rerank(relevant, rows.by_keys([match.key for match in relevant]), at)
-    added = [candidate.memory for candidate in must]
+    added = [candidate.memory for candidate in pinned]
     new: list[FoundMemory] = []
     for candidate in ranked:
         memory = candidate.memory
@@ -139,8 +150,8 @@ def recall(
             new.append(candidate)
     limited = _limit_by_kind(new)
     chosen = {candidate.memory.id for candidate in limited} | set(already_recalled)
-    left_out = [memory for memory in always[MAX_PINNED:] if memory.id not in chosen]
-    return _within_budget(must, limited, tokens, len(left_out))
+    beyond_limit = [memory for memory in always[MAX_PINNED:] if memory.id not in chosen]
+    return _within_budget(pinned, limited, tokens, len(beyond_limit))
 
 
 def _always_recalled(rows: MemoryRecords, scope_numbers: Sequence[int], at: int) -> list[Memory]:
@@ -167,17 +178,15 @@ def _is_relevant(match: RankedMatch) -> bool:
 
     - The embeddings are similar.
     - Several words of the question occur in the memory's context and make up SUFFICIENT_SHARE of the question.
-    - The words of the question in the memory's sentence make up enough of the question or of the sentence. There
-        must
+    - The words of the question in the memory's sentence make up enough of the question or of the sentence. There must
       be several of them, or a single one that makes up SUFFICIENT_SHARE of the question.
     """
-    enough = match.share >= MIN_SHARE or match.coverage >= MIN_COVERAGE
-    in_context = len(match.matched_context) > 1 and match.context_share >= SUFFICIENT_SHARE
-    return _is_similar(match) or in_context or (enough and (len(match.matched) > 1 or match.share >= SUFFICIENT_SHARE))
-
-
-def _is_similar(match: RankedMatch) -> bool:
-    return match.similarity >= MIN_SIMILARITY
+    if match.similarity >= MIN_SIMILARITY:
+        return True
+    if len(match.matched_context) > 1 and match.context_share >= SUFFICIENT_SHARE:
+        return True
+    covers_enough = match.share >= MIN_SHARE or match.coverage >= MIN_COVERAGE
+    return covers_enough and (len(match.matched) > 1 or match.share >= SUFFICIENT_SHARE)
 
 
 def _is_worth_recalling(candidate: FoundMemory, at: int) -> bool:
@@ -187,11 +196,8 @@ def _is_worth_recalling(candidate: FoundMemory, at: int) -> bool:
         return False
     if memory.content.kind != "outcome":
         return True
-    return (
-        candidate.share >= MIN_OUTCOME_SHARE
-        and bool(memory.content.fields.keys() & {"tried", "error", "rating"})
-        and candidate.several_words
-    )
+    has_details = bool(memory.content.fields.keys() & {"tried", "error", "rating"})
+    return has_details and candidate.several_words and candidate.share >= MIN_OUTCOME_SHARE
 
 
 def _is_usable(memory: Memory, at: int) -> bool:
@@ -211,13 +217,14 @@ def _limit_by_kind(candidates: Iterable[FoundMemory]) -> list[FoundMemory]:
 
 
 def _within_budget(
-    must: Iterable[FoundMemory], matches: Iterable[FoundMemory], tokens: int, omitted: int
+    pinned: Iterable[FoundMemory], matches: Iterable[FoundMemory], tokens: int, omitted: int
 ) -> RecallResult:
+    """Return as many of the memories as fit. `omitted` is the number of those that were left out before."""
     items: list[RecalledMemory] = []
     spent = 0
-    for share, group in ((PINNED_TOKEN_SHARE, must), (TOTAL_TOKEN_SHARE, matches)):
+    for share, group in ((PINNED_TOKEN_SHARE, pinned), (TOTAL_TOKEN_SHARE, matches)):
         for candidate in group:
-            item = _item(candidate)
+            item = _to_recalled(candidate)
             if spent + _tokens(item.text) > share * tokens:
                 omitted += 1
                 continue
@@ -226,8 +233,9 @@ def _within_budget(
     return RecallResult(tuple(items), omitted)
 
 
-def _item(candidate: FoundMemory) -> RecalledMemory:
-    memory, text = candidate.memory, candidate.memory.content.text
+def _to_recalled(candidate: FoundMemory) -> RecalledMemory:
+    memory = candidate.memory
+    text = memory.content.text
     is_complete = len(text) <= FULL_TEXT_CHARS
     return RecalledMemory(
         memory_id=memory.id,
@@ -249,4 +257,5 @@ def _start_of(text: str) -> str:
 
 
 def _tokens(text: str) -> int:
+    """Estimate the number of tokens of a memory in a request, including its ID and kind."""
     return len(text.encode("utf-8", "replace")) // 4 + 12

@@ -1,8 +1,9 @@
 """The memory tools of one run. They reach only memories for every run and those of its folder, agent and session."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
 
 from core.domain.clock import now
 from core.domain.memory import CONTEXT_LIMIT, Memory, MemoryContent, MemoryScope
@@ -78,9 +79,14 @@ class RunMemory:
         content = _worthwhile(self._with_scope(content, context), context)
         content = self._with_surroundings(content, context)
         similarities = await self.memories.similar_in_scope(content)
-        same, conflicts = self.memories.store.read(lambda rows: find_related(rows, content, similarities))
+        same, conflicts = self.memories.store.read(partial(find_related, content=content, similarities=similarities))
         step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
-        source = MemorySource(context.author, context.review or self.session, 0 if context.review else seq, reason)
+        source = MemorySource(
+            author=context.author,
+            session=context.review or self.session,
+            seq=0 if context.review else seq,
+            reason=reason,
+        )
         # What is based on untrusted content does not count as evidence for a memory.
         if same and context.untrusted_sources:
             return f"This is already known, as {same.id}."
@@ -108,7 +114,7 @@ class RunMemory:
         similarities = await self.memories.similarities(question, scopes)
         matches = self.memories.find(question, scopes=scopes, limit=MAX_RESULTS, similarities=similarities)
         found = [match.memory for match in matches if match.memory.id not in context.excluded]
-        lines = [_line(memory) for memory in found if not is_expired(memory.content, now())]
+        lines = [_summary_line(memory) for memory in found if not is_expired(memory.content, now())]
         return "\n".join(lines) or "Nothing is remembered about that."
 
     async def forget(self, name: str, reason: str, call: str) -> str:
@@ -116,7 +122,8 @@ class RunMemory:
 
         `name` is the ID of the memory, and `call` is that of the tool call.
         """
-        memory, context = self._visible(name), self.context(self.session)
+        memory = self._visible(name)
+        context = self.context(self.session)
         step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
         source = MemorySource(context.author, self.session, seq, reason)
         if self._is_own(memory, context):
@@ -139,7 +146,8 @@ class RunMemory:
 
         Return a text for the model. `name` is the ID of the memory, and `call` is that of the tool call.
         """
-        memory, context = self._visible(name), self.context(self.session)
+        memory = self._visible(name)
+        context = self.context(self.session)
         target = memory.content  # The memory keeps its kind and scope.
         content = _worthwhile(replace(content, scope=target.scope, scope_id=target.scope_id), context)
         text = content.text
@@ -169,8 +177,11 @@ class RunMemory:
     def _with_scope(self, content: MemoryContent, context: LearningContext) -> MemoryContent:
         """Return the content with the ID of the run's folder, agent or session, if only the kind of scope was given."""
         scope_ids: dict[MemoryScope, str] = {
-            "everywhere": "", "folder": self.folder, "agent": context.agent, "session": context.review or self.session
-        }  # fmt: skip
+            "everywhere": "",
+            "folder": self.folder,
+            "agent": context.agent,
+            "session": context.review or self.session,
+        }
         if content.scope == "agent" and not context.agent:
             return replace(content, scope="everywhere", scope_id="")
         return replace(content, scope_id=scope_ids[content.scope])
@@ -193,7 +204,8 @@ class RunMemory:
         if reasons := approval_reasons(content, context.untrusted_sources[:3]):
             return " ".join(reasons)
         if conflicts:
-            return f"It contradicts {', '.join(f'{memory.id} ({memory.content.text})' for memory in conflicts[:2])}."
+            quoted = [f"{memory.id} ({memory.content.text})" for memory in conflicts[:2]]
+            return f"It contradicts {', '.join(quoted)}."
         if context.review and self.policy() != "add":
             return "The user decides on what a review learns."
         return "Automatic learning is turned off." if self.policy() == "off" else ""
@@ -216,7 +228,8 @@ class RunMemory:
 
     def _visible(self, name: str) -> Memory:
         """Return a memory by its ID. Raise Problem if it is missing or outside the scopes of this run."""
-        memory, context = self.memories.get(name.removeprefix("[").removesuffix("]")), self.context(self.session)
+        memory = self.memories.get(name.removeprefix("[").removesuffix("]"))
+        context = self.context(self.session)
         scopes = scopes_of_run(self.folder, context.agent, self.session)
         is_withheld = memory.status == "forgotten" or memory.id in context.excluded
         if is_withheld or (memory.content.scope, memory.content.scope_id) not in scopes:
@@ -256,12 +269,14 @@ def learning_context(memories: Memories, limits: Callable[[str], LearningLimits]
     return read_context
 
 
-def _line(memory: Memory) -> str:
+def _summary_line(memory: Memory) -> str:
     return f"[{memory.id}] {memory.content.kind}: {memory.content.text}"
 
 
 def _in_full(memory: Memory) -> str:
-    fields: dict[str, Any] = asdict(memory.content)
-    parts = [f"{name}: {text}" for name, text in fields["fields"].items() if text and text not in memory.content.text]
-    context = [f"Context: {memory.content.context}"] if memory.content.context else []
-    return "\n".join([_line(memory), *parts, *context])
+    content = memory.content
+    lines = [_summary_line(memory)]
+    lines += [f"{name}: {text}" for name, text in content.fields.items() if text and text not in content.text]
+    if content.context:
+        lines.append(f"Context: {content.context}")
+    return "\n".join(lines)

@@ -1,13 +1,13 @@
 """Records in memory what runs recalled, how they ended and how they were rated, without blocking the runs."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from core.domain.clock import Clock, now
 from core.domain.events import EventRecord, RunEnded, RunRated
 from core.domain.ids import memory_id
-from core.domain.memory import CONTEXT_LIMIT, MemoryChange
+from core.domain.memory import CONTEXT_LIMIT, MemoryChange, MemoryContent
 from core.domain.message_authorship import MessageAuthorship
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
@@ -19,7 +19,7 @@ from core.store.codec import decode_event
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.memory_records import MemoryRecords, MemoryUse
-from core.store.run_reader import RunReader
+from core.store.run_reader import FinishedRun, RunReader, StoredEvent
 
 REVIEW = "review"
 # The types of the events that are read to find out where the text of a task comes from.
@@ -33,7 +33,7 @@ class RunRecorder:
     A failure is recorded as an event and does not affect the run.
 
     Args:
-        on: returns whether the user has turned memory on.
+        is_enabled: returns whether the user has turned memory on.
         limits: returns what may be learned from the work of an agent, given its name.
     """
 
@@ -41,26 +41,22 @@ class RunRecorder:
         self,
         journal: Journal,
         memories: Memories,
-        on: Callable[[], bool],
+        is_enabled: Callable[[], bool],
         limits: Callable[[str], LearningLimits],
         clock: Clock = now,
     ) -> None:
         self._journal = journal
         self._memories = memories
-        self._on = on
+        self._is_enabled = is_enabled
         self._limits = limits
         self._clock = clock
         journal.listen(self.on_update)
 
     def on_update(self, update: JournalUpdate) -> None:
         entry, session = update.entry, update.session
-        if (
-            not isinstance(entry.event, RECORDED_EVENTS)
-            or session.subagent == REVIEW
-            or session.imported_from
-            or not self._on()
-        ):
-            return  # Nothing is recorded about reviews of sessions, or about sessions that were imported.
+        is_own_run = session.subagent != REVIEW and not session.imported_from
+        if not isinstance(entry.event, RECORDED_EVENTS) or not is_own_run or not self._is_enabled():
+            return
         match entry.event:
             case MemoriesRecalled():
                 self._record(entry, "recording what was recalled", lambda rows, _: self._record_recall(rows, entry))
@@ -119,35 +115,27 @@ class RunRecorder:
             _complete_contexts(rows, runs, entry.session, entry.run)
         starts = [fields for kind, fields in events if kind == "run_started"]
         limits = self._limits(starts[-1].get("profile", "") if starts else "")
-        authorship = MessageAuthorship()
-        for kind, fields in events:
-            authorship.apply(decode_event(kind, json.dumps(fields)))
-        is_dictated = (is_subagent and untrusted) or bool(authorship.is_task_dictated)
-        outcome = None if is_dictated else build_outcome(run, limits.min_outcomes, untrusted=untrusted)
-        is_new = outcome and not runs.outcome_memory(entry.session, entry.run)
-        if outcome and is_new and not limits.refusal_reason(outcome):
-            if not untrusted and not limits.restrict_topics:
-                context = surroundings(runs.messages(entry.session), outcome.text)[:CONTEXT_LIMIT]
-                outcome = replace(outcome, context=context)
-            rows.write(
-                MemoryChange(
-                    memory=memory_id(),
-                    number=1,
-                    at=self._clock(),
-                    action="created",
-                    author="run",
-                    content=outcome,
-                    session=entry.session,
-                    seq=entry.seq,
-                )
+        may_be_dictated = (untrusted and is_subagent) or _is_task_dictated(events)
+        if not may_be_dictated and not runs.outcome_memory(entry.session, entry.run):
+            outcome = build_outcome(run, limits.min_outcomes, untrusted=untrusted)
+            if outcome and not limits.refusal_reason(outcome):
+                has_context = not untrusted and not limits.restrict_topics
+                context = surroundings(runs.messages(entry.session), outcome.text) if has_context else ""
+                self._save_outcome(rows, entry, replace(outcome, context=context[:CONTEXT_LIMIT]))
+        _mark_used(rows, runs, entry, run)
+
+    def _save_outcome(self, rows: MemoryRecords, entry: EventRecord, outcome: MemoryContent) -> None:
+        rows.write(
+            MemoryChange(
+                memory=memory_id(),
+                number=1,
+                at=self._clock(),
+                action="created",
+                author="run",
+                content=outcome,
+                session=entry.session,
+                seq=entry.seq,
             )
-        if not (uses := rows.uses(entry.session, entry.run)):
-            return
-        question = next((step.object for step in run.steps if step.kind == "user"), "")
-        replies = runs.last_replies(entry.session)
-        recalled = [(use, rows.get(use.memory)) for use in uses]
-        rows.record_uses(
-            replace(use, used=1) for use, memory in recalled if memory and was_used(use, memory, question, replies)
         )
 
     def _record_rating(self, rows: MemoryRecords, runs: RunReader, session: str, run: int) -> None:
@@ -169,11 +157,32 @@ class RunRecorder:
             )
 
 
+def _is_task_dictated(events: Sequence[StoredEvent]) -> bool:
+    """Return whether untrusted content may have dictated the text of a run's task, given the TASK_EVENTS before it."""
+    authorship = MessageAuthorship()
+    for kind, fields in events:
+        authorship.apply(decode_event(kind, json.dumps(fields)))
+    return bool(authorship.is_task_dictated)
+
+
+def _mark_used(rows: MemoryRecords, runs: RunReader, entry: EventRecord, run: FinishedRun) -> None:
+    """Record which of the memories that a run received it has used."""
+    uses = rows.uses(entry.session, entry.run)
+    if not uses:
+        return
+    question = next((step.object for step in run.steps if step.kind == "user"), "")
+    replies = runs.last_replies(entry.session)
+    received = [(use, rows.get(use.memory)) for use in uses]
+    rows.record_uses(
+        replace(use, used=1) for use, memory in received if memory and was_used(use, memory, question, replies)
+    )
+
+
 def _complete_contexts(rows: MemoryRecords, runs: RunReader, session: str, run: int) -> None:
     """Add the messages that came later to the contexts of the memories that the agent saved in this run."""
     for memory in rows.find(session=session):
-        is_plain = memory.author == "agent" and memory.version == 1 and memory.content.context
-        if not is_plain or runs.run_of(session, memory.seq) != run:
+        is_unchanged = memory.author == "agent" and memory.version == 1
+        if not is_unchanged or not memory.content.context or runs.run_of(session, memory.seq) != run:
             continue
         context = surroundings(runs.messages_around(session, memory.seq), memory.content.text)[:CONTEXT_LIMIT]
         if context != memory.content.context:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from core.domain.ids import memory_id
 from core.domain.memory import (
@@ -100,6 +100,16 @@ class SaveResult:
     conflicts: tuple[Memory, ...] = ()
 
 
+class RelatedMemories(NamedTuple):
+    """The stored memory that says the same as new content, if there is one, and those that contradict the content."""
+
+    same: Memory | None = None
+    conflicts: tuple[Memory, ...] = ()
+
+
+NO_RELATED = RelatedMemories()
+
+
 def validated(content: MemoryContent, limits: LearningLimits | None = None) -> MemoryContent:
     """Return the content normalized for saving. Raise Problem if it must not be remembered.
 
@@ -113,23 +123,24 @@ def validated(content: MemoryContent, limits: LearningLimits | None = None) -> M
             f"Choose one of the kinds: {', '.join(MEMORY_KINDS)}.",
         )
     if not any(character.isalnum() for character in text):
-        fields = f", or give {' and '.join(FIELDS[content.kind][:2])}" if content.kind in FIELD_KINDS else ""
-        raise Problem("There is nothing to remember.", "The text is empty.", f"Give it as a sentence{fields}.")
+        fix = "Give it as a sentence."
+        if content.kind in FIELD_KINDS:
+            fix = f"Give it as a sentence, or give {' and '.join(FIELDS[content.kind][:2])}."
+        raise Problem("There is nothing to remember.", "The text is empty.", fix)
     if len(text) > TEXT_LIMIT:
         why = f"It has {len(text):,} characters; the limit is {TEXT_LIMIT:,}."
         raise Problem("This is too long to remember.", why, "Shorten it to one sentence, or write a skill.")
     if content.scope != "everywhere" and not content.scope_id:
         raise Problem(f"The memory is for one {content.scope}, but none is given.", "", f"Give the {content.scope}.")
     scope_id = "" if content.scope == "everywhere" else content.scope_id
-    confidence = min(1.0, max(0.0, content.confidence))
     normalized = MemoryContent(
         kind=content.kind,
         text=text,
         scope=content.scope,
         scope_id=scope_id,
         context=content.context[:CONTEXT_LIMIT],
-        confidence=confidence,
-        fields=_parts(content.fields) if content.fields else {},
+        confidence=min(1.0, max(0.0, content.confidence)),
+        fields=_normalized_fields(content.fields),
     )
     all_text = " ".join((text, normalized.context, *normalized.fields.values()))
     try:
@@ -154,7 +165,7 @@ def save(
     `similarities` maps keys of stored memories to the similarity of their embeddings to the content, where it is known.
     """
     same, conflicts = find_same_or_conflicting(rows, content, similarities)
-    if same:
+    if same is not None:
         reinforcement = source.change(same.id, same.version + 1, at, "reinforced")
         return SaveResult("reinforced", rows.write(reinforcement) or same)
     new_id = memory_id()
@@ -171,11 +182,11 @@ def link_conflict(rows: MemoryRecords, memory: Memory, other: Memory, source: Me
     """Record in both memories that they contradict each other. Return `memory` as it is afterwards."""
     for changed, contradicted in ((other, memory), (memory, other)):
         change = MemoryChange(
-            changed.id,
-            changed.version + 1,
-            at,
-            "conflict_found",
-            source.author,
+            memory=changed.id,
+            number=changed.version + 1,
+            at=at,
+            action="conflict_found",
+            author=source.author,
             related_memory=contradicted.id,
             reason="it contradicts this memory",
         )
@@ -191,36 +202,37 @@ def compared_scopes(content: MemoryContent) -> tuple[tuple[str, str], ...]:
 
 def find_related(
     rows: MemoryRecords, content: MemoryContent, similarities: Mapping[int, float] = NO_SIMILARITIES
-) -> tuple[Memory | None, tuple[Memory, ...]]:
-    """Return the memory of the same scope that says the same as the content, or None, and those that contradict it."""
-    return _related(rows, content, rows.scopes([(content.scope, content.scope_id)]), similarities)
+) -> RelatedMemories:
+    """Return the memory of the same scope that says the same as the content, and the memories that contradict it."""
+    return _search_related(rows, content, rows.scopes([(content.scope, content.scope_id)]), similarities)
 
 
 def find_same_or_conflicting(
     rows: MemoryRecords, content: MemoryContent, similarities: Mapping[int, float] = NO_SIMILARITIES
-) -> tuple[Memory | None, tuple[Memory, ...]]:
-    """Return the memory that says the same as the content, or None, and the memories that contradict it.
+) -> RelatedMemories:
+    """Return the memory that says the same as the content, and the memories that contradict it.
 
     The memories are not searched if one has the same fingerprint, or if the content is an outcome, which is never
-    merged.
-    In these cases, no contradictions are returned. `find_related` always searches.
+    merged. In these cases, no contradictions are returned. `find_related` always searches.
     """
     if content.kind == "outcome":
-        return None, ()
+        return NO_RELATED
     scopes = rows.scopes([(content.scope, content.scope_id)])
     same_id = rows.find_same(scopes[0].number, content.kind, fingerprint(content.text)) if scopes else ""
     same = rows.get(same_id) if same_id else None
-    return (same, ()) if same and _same(same, content) else _related(rows, content, scopes, similarities)
+    if same and _says_same(same, content):
+        return RelatedMemories(same)
+    return _search_related(rows, content, scopes, similarities)
 
 
-def _related(
+def _search_related(
     rows: MemoryRecords, content: MemoryContent, scopes: Sequence[IndexedScope], similarities: Mapping[int, float]
-) -> tuple[Memory | None, tuple[Memory, ...]]:
+) -> RelatedMemories:
     neighbors = _neighbors(rows, content, scopes, similarities)
-    same = next((neighbor for neighbor in neighbors if _same(neighbor, content)), None)
+    same = next((neighbor for neighbor in neighbors if _says_same(neighbor, content)), None)
     if content.scope != "everywhere":
         neighbors += _neighbors(rows, content, rows.scopes([EVERYWHERE]), similarities)
-    return same, _conflicting(rows, neighbors, content, similarities)
+    return RelatedMemories(same, _conflicting(rows, neighbors, content, similarities))
 
 
 def _neighbors(
@@ -259,7 +271,8 @@ def _conflicting(
     return (*by_words, *by_meaning)
 
 
-def _same(memory: Memory, content: MemoryContent) -> bool:
+def _says_same(memory: Memory, content: MemoryContent) -> bool:
+    """Return whether a memory of the same kind and scope says the same as the content."""
     other = memory.content
     if (other.kind, other.scope, other.scope_id) != (content.kind, content.scope, content.scope_id):
         return False
@@ -271,7 +284,7 @@ def _comparable_kinds(kind: str) -> frozenset[str]:
     return frozenset({"outcome"}) if kind == "outcome" else frozenset(MEMORY_KINDS) - {"outcome"}
 
 
-def _parts(fields: Mapping[str, str]) -> dict[str, str]:
+def _normalized_fields(fields: Mapping[str, str]) -> dict[str, str]:
     return {name: " ".join(str(text).split())[:TEXT_LIMIT] for name, text in fields.items() if str(text).strip()}
 
 

@@ -45,8 +45,7 @@ class SemanticSearch:
     """Finds memories by meaning and computes their embeddings. Use it from one event loop only.
 
     The model runs in a separate process, which is started at the first use. After a failure, it is started again only
-    if
-    the user chooses another model or `retry` is called. `get_choice` returns the model chosen by the user, or "" for
+    if the user chooses another model or `retry` is called. `get_choice` returns the model chosen by the user, or "" for
     none.
     """
 
@@ -78,8 +77,7 @@ class SemanticSearch:
         """Return how similar the memories in these scopes are to a question or to another memory, by memory key.
 
         `is_memory` says whether `text` is a memory. The result is empty if no model is chosen, or if the model fails or
-        does
-        not reply in time.
+        does not reply in time.
         """
         if not self.is_on or not scope_numbers:
             return NO_SIMILARITIES
@@ -92,8 +90,9 @@ class SemanticSearch:
                     )
         except (TimeoutError, Problem):
             return NO_SIMILARITIES
-        current = self._store.read_embeddings(lambda vectors: vectors.existing([number for _, number, _ in results]))
-        return {key: similarity for key, number, similarity in results if number in current}
+        numbers = [result.number for result in results]
+        current = self._store.read_embeddings(lambda embeddings: embeddings.existing(numbers))
+        return {result.key: result.similarity for result in results if result.number in current}
 
     async def run(self) -> None:
         """Compute the embeddings of new memories as they appear; stop the process when idle. Runs until canceled."""
@@ -133,9 +132,11 @@ class SemanticSearch:
                 break
             batch = _first_lines(found)
             async with self._use_embedder() as embedder:  # so that a question can use the model between two batches
-                model, rows = embedder.model, await embedder.embed(batch)
-            await self._store.save_embeddings(model, list(zip(batch, rows, strict=True)), now())
-            last_key, count = batch[-1].key, count + len(batch)
+                model = embedder.model
+                embeddings = await embedder.embed(batch)
+            await self._store.save_embeddings(model, list(zip(batch, embeddings, strict=True)), now())
+            last_key = batch[-1].key
+            count += len(batch)
             on_progress(count)
         return count
 
@@ -149,7 +150,7 @@ class SemanticSearch:
         except Problem as problem:
             return SemanticSearchStatus(self._choice, problem.details)
         counts = await asyncio.to_thread(count_embedded, self._store.path, model)
-        return SemanticSearchStatus(self._choice, None, *counts)
+        return SemanticSearchStatus(self._choice, embedded=counts.embedded, memories=counts.memories)
 
     def retry(self) -> None:
         """Start the model again at the next use, because the user's choice has changed or the last start has failed."""
@@ -173,9 +174,11 @@ class SemanticSearch:
         Problem.
         """
         async with self._lock:
-            if self._choice != (choice := self._get_choice()):
+            choice = self._get_choice()
+            if choice != self._choice:
                 await self._close_embedder()
-                self._choice, self._error = choice, None
+                self._choice = choice
+                self._error = None
             if self._error:
                 raise Problem.from_details(self._error)
             try:

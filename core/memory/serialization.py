@@ -13,7 +13,7 @@ FORMAT_VERSION = 1
 OUTCOMES = "outcomes"  # key in the details of a proposed lesson
 ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+")
 FENCE = re.compile(r"`{3,}[^`]*|~{3,}.*")
-NAMES = frozenset(field.name for field in fields(MemoryContent))
+CONTENT_FIELDS = frozenset(field.name for field in fields(MemoryContent))
 
 
 def to_proposal_details(content: MemoryContent, outcomes: Sequence[str] = ()) -> str:
@@ -76,13 +76,15 @@ def from_json(text: str) -> list[ParsedMemory]:
 def _content(item: Any, number: int) -> MemoryContent:
     if not isinstance(item, Mapping) or not isinstance(item.get("text"), str):
         raise _import_problem(f'Memory {number}: expected an object with a "text".')
-    known_fields = {name: item[name] for name in NAMES & item.keys()}
-    parts, confidence = known_fields.get("fields", {}), known_fields.get("confidence", 0.5)
+    known_fields = {name: item[name] for name in CONTENT_FIELDS & item.keys()}
+    parts = known_fields.get("fields", {})
+    confidence = known_fields.get("confidence", 0.5)
     texts = [value for name, value in known_fields.items() if name not in {"fields", "confidence"}]
     if isinstance(parts, dict):
         texts += parts.values()
-    is_valid = isinstance(parts, dict) and all(isinstance(text, str) for text in texts)
-    if not is_valid or isinstance(confidence, bool) or not isinstance(confidence, int | float):
+    has_texts = isinstance(parts, dict) and all(isinstance(text, str) for text in texts)
+    has_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    if not has_texts or not has_number:
         raise _import_problem(f"Memory {number}: a field has the wrong type.")
     return MemoryContent(**cast(dict[str, Any], {"kind": "knowledge", **known_fields}))
 
@@ -90,36 +92,45 @@ def _content(item: Any, number: int) -> MemoryContent:
 def from_markdown(text: str) -> list[MemoryContent]:
     """Return the memories in a MEMORY.md, USER.md or CLAUDE.md: its list items and paragraphs.
 
-    The heading above each is its context.
-
-    A code block belongs to the text directly above it.
+    The heading above each is its context. A code block belongs to the text directly above it.
     """
-    heading, contents, lines, code = "", [], list[str](), False
-
-    def close() -> None:
-        paragraph = " ".join(" ".join(lines).split())
-        if any(character.isalnum() for character in paragraph):
-            contents.append(MemoryContent("knowledge", paragraph, context=heading))
-        lines.clear()
-
+    reader = _MarkdownReader()
     for line in text.replace("§", "\n\n").splitlines():
-        stripped = line.strip()
-        if FENCE.fullmatch(stripped):
-            code = not code
-        elif code:
-            lines.append(stripped)
-        elif stripped.startswith("#"):
-            close()
-            heading = stripped.strip("# ")
-        elif not stripped or set(stripped) <= set("-=*_"):
-            close()
+        reader.read(line.strip())
+    reader.end_paragraph()
+    return reader.contents
+
+
+class _MarkdownReader:
+    """Collects the list items and paragraphs of a Markdown document, which is read line by line."""
+
+    def __init__(self) -> None:
+        self.contents: list[MemoryContent] = []
+        self._heading = ""
+        self._lines: list[str] = []  # of the list item or paragraph that is being read
+        self._in_code = False
+
+    def read(self, line: str) -> None:
+        if FENCE.fullmatch(line):
+            self._in_code = not self._in_code
+        elif self._in_code:
+            self._lines.append(line)
+        elif line.startswith("#"):
+            self.end_paragraph()
+            self._heading = line.strip("# ")
+        elif set(line) <= set("-=*_"):  # an empty line, or a line below a heading or between sections
+            self.end_paragraph()
+        elif item := ITEM.match(line):
+            self.end_paragraph()
+            self._lines.append(line[item.end() :])
         else:
-            if item := ITEM.match(stripped):
-                close()
-                stripped = stripped[item.end() :]
-            lines.append(stripped)
-    close()
-    return contents
+            self._lines.append(line)
+
+    def end_paragraph(self) -> None:
+        paragraph = " ".join(" ".join(self._lines).split())
+        if any(character.isalnum() for character in paragraph):
+            self.contents.append(MemoryContent("knowledge", paragraph, context=self._heading))
+        self._lines.clear()
 
 
 def _import_problem(why: str) -> Problem:

@@ -19,29 +19,25 @@ _SYNONYMS_OF_NOT = frozenset(map(stem, ["no", "never", "don", "dont"]))
 # "of" and "than" need not be listed here, because they are stop words.
 _PREFERENCES = frozenset(map(stem, ["over", "instead", "rather"]))
 _GENERAL_VERBS = frozenset(map(stem, ["use", "add", "write", "make", "put", "include"]))
-_OPPOSITES = tuple(
-    frozenset((stem(a), stem(b)))
-    for a, b in (
-        ("always", "never"), ("use", "avoid"), ("before", "after"), ("enable", "disable"), ("allow", "forbid"),
-        ("on", "off"), ("with", "without"), ("more", "less"), ("tabs", "spaces"), ("light", "dark"),
-        ("like", "dislike"), ("love", "hate"), ("short", "long"), ("true", "false"), ("first", "last"),
-        ("prefer", "avoid"), ("start", "stop"), ("increase", "decrease"), ("left", "right"),
-    )
-)  # fmt: skip
+_OPPOSITES_TEXT = (
+    "always/never use/avoid before/after enable/disable allow/forbid on/off with/without more/less tabs/spaces "
+    "light/dark like/dislike love/hate short/long true/false first/last prefer/avoid start/stop increase/decrease "
+    "left/right"
+)
+_OPPOSITES = tuple(frozenset(map(stem, pair.split("/"))) for pair in _OPPOSITES_TEXT.split())
 _FILLER_TEXT = "a an the am is are was were be been being do t also very please"
 _FILLERS = frozenset(map(stem, _FILLER_TEXT.split()))
-_SIGNED = re.compile(r"\w+[+#]+|[-+<>≤≥$€£]\s?\d|\d\s?[%$€£]")
-_EMPTY = (frozenset(map(stem, STOP_WORDS)) | STOP_WORDS) - NEGATIONS
+_WITH_SIGN = re.compile(r"\w+[+#]+|[-+<>≤≥$€£]\s?\d|\d\s?[%$€£]")
+_NO_CONTENT = (frozenset(map(stem, STOP_WORDS)) | STOP_WORDS) - NEGATIONS
 
 
 def says_same(a: str, b: str) -> bool:
     """Return whether both sentences have the same words in the same order, without words such as *the*.
 
     Signs are compared if they belong to a name or a number, as in *C++* and *50%*. "Use no X" says the same as "never
-    use
-    X".
+    use X".
     """
-    return _signed(a) == _signed(b) and _without_fillers(_words(a)) == _without_fillers(_words(b))
+    return _words_with_signs(a) == _words_with_signs(b) and _without_fillers(_words(a)) == _without_fillers(_words(b))
 
 
 def contradicts(a: str, b: str) -> bool:
@@ -50,15 +46,14 @@ def contradicts(a: str, b: str) -> bool:
     They disagree if one of them is negated, if they use opposites, or if they differ in one word at the same position.
     """
     words_a, words_b = _words(a), _words(b)
-    content_a, content_b = set(words_a) - _EMPTY - NEGATIONS, set(words_b) - _EMPTY - NEGATIONS
-    if len(content_a & content_b) < 2:
+    content_a, content_b = _content(words_a), _content(words_b)
+    common = content_a & content_b
+    if len(common) < 2:
         return False
-    overlap = len(content_a & content_b) / len(content_a | content_b)
-    if overlap >= MIN_COMMON_SHARE and (
-        _differ_in_negation(words_a, words_b) or any(_are_opposite(pair, content_a, content_b) for pair in _OPPOSITES)
-    ):
+    is_same_topic = len(common) / len(content_a | content_b) >= MIN_COMMON_SHARE
+    if is_same_topic and (_differ_in_negation(words_a, words_b) or _use_opposites(content_a, content_b)):
         return True
-    return len(content_a & content_b) >= MIN_WORDS - 1 and _differ_in_one_word(words_a, words_b)
+    return len(common) >= MIN_WORDS - 1 and _differ_in_one_word(words_a, words_b)
 
 
 def paraphrase_contradicts(a: str, b: str) -> bool:
@@ -67,26 +62,32 @@ def paraphrase_contradicts(a: str, b: str) -> bool:
     They disagree if one of them is negated, if they use opposites, or if their numbers differ.
     """
     words_a, words_b = _words(a), _words(b)
-    content_a, content_b = set(words_a) - _EMPTY - NEGATIONS, set(words_b) - _EMPTY - NEGATIONS
-    if _differ_in_negation(words_a, words_b) or any(_are_opposite(pair, content_a, content_b) for pair in _OPPOSITES):
+    content_a, content_b = _content(words_a), _content(words_b)
+    if _differ_in_negation(words_a, words_b) or _use_opposites(content_a, content_b):
         return True
-    numbers_a, numbers_b = ({word for word in words if word.isdigit()} for words in (content_a, content_b))
+    numbers_a = set(filter(str.isdigit, content_a))
+    numbers_b = set(filter(str.isdigit, content_b))
     return bool(numbers_a and numbers_b) and numbers_a.isdisjoint(numbers_b)
 
 
-def _signed(text: str) -> list[str]:
-    return ["".join(found.split()) for found in _SIGNED.findall(text.casefold())]
+def _content(words: Sequence[str]) -> set[str]:
+    """Return the words that say what a sentence is about, without negations."""
+    return set(words) - _NO_CONTENT - NEGATIONS
+
+
+def _words_with_signs(text: str) -> list[str]:
+    return ["".join(found.split()) for found in _WITH_SIGN.findall(text.casefold())]
 
 
 def _without_fillers(words: Sequence[str]) -> list[str]:
     """Return the words without those that add no meaning. A negation comes before the general verb that it follows."""
-    found = list[str]()
+    kept: list[str] = []
     for word in words:
-        if word == "not" and found and found[-1] in _GENERAL_VERBS:
-            found.insert(-1, word)
+        if word == "not" and kept and kept[-1] in _GENERAL_VERBS:
+            kept.insert(-1, word)
         elif word not in _FILLERS:
-            found.append(word)
-    return found
+            kept.append(word)
+    return kept
 
 
 @lru_cache(maxsize=1024)
@@ -99,7 +100,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _is_negated(words: Sequence[str]) -> bool:
-    return len([word for word in words if word in NEGATIONS]) % 2 == 1
+    """Return whether a sentence is negated. Two negations cancel each other out."""
+    return sum(word in NEGATIONS for word in words) % 2 == 1
 
 
 def _differ_in_negation(words_a: Sequence[str], words_b: Sequence[str]) -> bool:
@@ -108,23 +110,30 @@ def _differ_in_negation(words_a: Sequence[str], words_b: Sequence[str]) -> bool:
         return False
     negated = _words_after(words_a, NEGATIONS) | _words_after(words_b, NEGATIONS)
     rejected = _words_after(words_a, _PREFERENCES) | _words_after(words_b, _PREFERENCES)
-    return not negated or not negated <= rejected
+    only_rejects = bool(negated) and negated <= rejected
+    return not only_rejects
 
 
 def _words_after(words: Sequence[str], markers: Set[str]) -> set[str]:
     """Return the first content word after each of the `markers`, skipping general verbs such as *use*."""
-    skipped = _EMPTY | _GENERAL_VERBS | markers
-    places = [place for place, word in enumerate(words) if word in markers]
-    return {next((word for word in words[place:] if word not in skipped), "") for place in places} - {""}
+    skipped = _NO_CONTENT | _GENERAL_VERBS | markers
+    positions = [position for position, word in enumerate(words) if word in markers]
+    following = (next((word for word in words[position:] if word not in skipped), "") for position in positions)
+    return {word for word in following if word}
 
 
-def _are_opposite(pair: frozenset[str], first: set[str], second: set[str]) -> bool:
-    return len(pair & first) == 1 and len(pair & second) == 1 and pair & first != pair & second
+def _use_opposites(words_a: set[str], words_b: set[str]) -> bool:
+    """Return whether one sentence has exactly one word of a pair of opposites, and the other one the other word."""
+    for pair in _OPPOSITES:
+        from_a, from_b = pair & words_a, pair & words_b
+        if len(from_a) == len(from_b) == 1 and from_a != from_b:
+            return True
+    return False
 
 
 def _differ_in_one_word(words: Sequence[str], other_words: Sequence[str]) -> bool:
-    """Return whether two sentences differ in exactly one word, at the same position."""
+    """Return whether two sentences differ in exactly one content word, at the same position."""
     if len(words) != len(other_words):
         return False
-    changed = [(a, b) for a, b in zip(words, other_words, strict=True) if a != b]
-    return len(changed) == 1 and not ({*changed[0]} & _EMPTY)
+    changed = [{a, b} for a, b in zip(words, other_words, strict=True) if a != b]
+    return len(changed) == 1 and changed[0].isdisjoint(_NO_CONTENT)

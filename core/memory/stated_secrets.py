@@ -35,13 +35,13 @@ _STATED_LOGIN = re.compile(
     r"\b((?i:login|credentials|zugangsdaten))\s*(?:is|are|ist|lautet|sind|:|=)\s*[\w.@+-]+\s?[/:]\s?"
     r"(?P<value>(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[^\s\"'`,;/.]{8,200})(?![/.]\w)"
 )
-_COMMANDS = (_BARE_PASSWORD, _ASSIGNED_PASSWORD, _PASSWORD_OPTION, _CURL_LOGIN, _STATED_LOGIN)
+_OTHER_PATTERNS = (_BARE_PASSWORD, _ASSIGNED_PASSWORD, _PASSWORD_OPTION, _CURL_LOGIN, _STATED_LOGIN)
 # Every match contains a hint.
-_HINTS = ("pass", "pin", "secret", "key", "token", "kennwort", "pwd", "mysql", "mariadb", "curl", "login",
-          "credentials", "zugangsdaten")  # fmt: skip
+_HINTS_TEXT = "pass pin secret key token kennwort pwd mysql mariadb curl login credentials zugangsdaten"
+_HINTS = tuple(_HINTS_TEXT.split())
 
 # After the name: "key" and the like are still the secret itself, then a phrase that says which one.
-_ITS_OWN = re.compile(
+_SECRET_ITSELF = re.compile(
     r"(?i)\s*(?:(?:key|value|string|code|word)\b\s*)?"
     r"(?:$|[^\w\s]|(?:of|for|to|on|in|at|from|by|with|we|i|you|they|that|which|used|here|now|für|von|zum|zur|pour|de)\b)"
 )
@@ -51,7 +51,7 @@ _PROPERTY = re.compile(
     r"input|job|layout|length|lifetime|limit|login|manager|name|option|page|parameter|parser|policy|prompt|property|"
     r"rotation|rules?|scope|screen|setting|settings|size|store|type|url|usage|variable|version)s?\s*$"
 )
-_RANDOM = re.compile(r"(?=.*\d)(?=.*[A-Za-z])(?!\d+[A-Za-z]{1,8}$|.*(?:==|/)|[\w.-]+:\d{2,5}$|\w+\.\w+$).{6,}")
+_RANDOM_STRING = re.compile(r"(?=.*\d)(?=.*[A-Za-z])(?!\d+[A-Za-z]{1,8}$|.*(?:==|/)|[\w.-]+:\d{2,5}$|\w+\.\w+$).{6,}")
 _PIN = re.compile(r"\d[\d-]{3,11}|(?=.*\d)(?![A-Za-z]+\d+$)[A-Za-z\d]{4,8}")  # not the pin GPIO4 of a board
 _ALGORITHM = re.compile(r"(?i)(?:sha|argon|base|pbkdf|ed|oauth|md|aes|[rhep]s|v)-?\d+(?:-\w+)*")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -74,11 +74,11 @@ _PREDICATE = re.compile(
     r"where|whether|with|without|written|wrong|your)"
 )
 _GERMAN_PREDICATE = re.compile(r"(?:ge|ver|be|ab|ein)[a-zäöüß]+(?:t|en)|falsch|geheim|kurz|lang|leer|nicht|noch|nur")
-_HARMLESS = frozenset(
-    ("set", "needed", "required", "empty", "missing", "wrong", "asked", "stored", "kept", "found", "used", "read",
-     "given", "not", "the", "true", "false", "none", "null")
-)  # fmt: skip
-_GENERATED = ("api", "access", "token")  # what these names begin with; such secrets never consist of words
+_HARMLESS_TEXT = (
+    "set needed required empty missing wrong asked stored kept found used read given not the true false none null"
+)
+_HARMLESS = frozenset(_HARMLESS_TEXT.split())
+_GENERATED = ("api", "access", "token")  # The names of secrets that never consist of words begin with these.
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def stated_secrets(text: str) -> Iterator[StatedSecret]:
             position = match.end()
         else:
             position = match.end(1)  # the gap may contain another name
-    for pattern in _COMMANDS:
+    for pattern in _OTHER_PATTERNS:
         for match in pattern.finditer(text):
             if not _is_harmless(match["value"]):
                 yield _secret(match)
@@ -121,11 +121,13 @@ def _secret(match: re.Match[str]) -> StatedSecret:
 
 
 def _is_secret(match: re.Match[str]) -> bool:
+    """Return whether the value in a match of _STATEMENT is a secret, not a description of one."""
     name, gap, value = match[1].lower(), match["gap"], match["value"].rstrip(".:!?")
     if _is_harmless(value) or _ALGORITHM.fullmatch(value) or _REFERENCE.fullmatch(value):
         return False
-    if not _ITS_OWN.match(gap) and (match["verb"] or _PROPERTY.match(gap)):
-        return bool(_RANDOM.fullmatch(value))
+    is_about_property = not _SECRET_ITSELF.match(gap) and (match["verb"] or _PROPERTY.match(gap))
+    if is_about_property:
+        return bool(_RANDOM_STRING.fullmatch(value))
     if name == "pin":
         return bool(_PIN.fullmatch(value))
     if not _WORD.fullmatch(value):

@@ -9,45 +9,117 @@ from types import MappingProxyType
 _VOWELS = frozenset("aeiou")
 
 # Stems of irregular forms, which Porter's rules cannot find.
+_IRREGULAR_FORMS = {
+    "be": "am is are was were been being",
+    "have": "has had having",
+    "do": "does did done doing",
+    "go": "goes went gone going",
+    "get": "got gotten getting",
+    "make": "made making",
+    "take": "took taken",
+    "run": "ran running",
+    "write": "wrote written writing",
+    "read": "reading",
+    "see": "saw seen",
+    "give": "gave given",
+    "come": "came",
+    "know": "knew known",
+    "think": "thought thinks",
+    "find": "found",
+    "say": "said says",
+    "tell": "told",
+    "leave": "left leaving",
+    "feel": "felt",
+    "bring": "brought",
+    "buy": "bought",
+    "build": "built",
+    "send": "sent",
+    "keep": "kept",
+    "hold": "held",
+    "meet": "met",
+    "pay": "paid",
+    "teach": "taught",
+    "catch": "caught",
+    "fight": "fought",
+    "choose": "chose chosen",
+    "speak": "spoke spoken",
+    "break": "broke broken",
+    "drive": "drove driven",
+    "fall": "fell fallen",
+    "grow": "grew grown",
+    "throw": "threw thrown",
+    "draw": "drew drawn",
+    "begin": "began begun",
+    "swim": "swam swum",
+    "sing": "sang sung",
+    "ride": "rode ridden",
+    "rise": "rose risen",
+    "eat": "ate eaten",
+    "forget": "forgot forgotten",
+    "hide": "hid hidden",
+    "lose": "lost",
+    "win": "won",
+    "sell": "sold",
+    "stand": "stood",
+    "understand": "understood",
+    "spend": "spent",
+    "lead": "led",
+    "feed": "fed",
+    "sleep": "slept",
+    "sit": "sat",
+    "wear": "wore worn",
+    "steal": "stole stolen",
+    "wake": "woke woken",
+    "become": "became",
+    "show": "shown",
+    "fly": "flew flown",
+    "hear": "heard",
+    "mean": "meant",
+    "child": "children",
+    "person": "people",
+    "man": "men",
+    "woman": "women",
+    "foot": "feet",
+    "life": "lives",
+    "wife": "wives",
+    "mouse": "mice",
+    "good": "better best",
+    "bad": "worse worst",
+    "paint": "painting",
+}
 IRREGULAR: Mapping[str, str] = MappingProxyType(
-    {
-        form: stem
-        for stem, forms in {
-            "be": "am is are was were been being", "have": "has had having", "do": "does did done doing",
-            "go": "goes went gone going", "get": "got gotten getting", "make": "made making", "take": "took taken",
-            "run": "ran running", "write": "wrote written writing", "read": "reading", "see": "saw seen",
-            "give": "gave given", "come": "came", "know": "knew known", "think": "thought thinks", "find": "found",
-            "say": "said says", "tell": "told", "leave": "left leaving", "feel": "felt", "bring": "brought",
-            "buy": "bought", "build": "built", "send": "sent", "keep": "kept", "hold": "held", "meet": "met",
-            "pay": "paid", "teach": "taught", "catch": "caught", "fight": "fought", "choose": "chose chosen",
-            "speak": "spoke spoken", "break": "broke broken", "drive": "drove driven", "fall": "fell fallen",
-            "grow": "grew grown", "throw": "threw thrown", "draw": "drew drawn", "begin": "began begun",
-            "swim": "swam swum", "sing": "sang sung", "ride": "rode ridden", "rise": "rose risen", "eat": "ate eaten",
-            "forget": "forgot forgotten", "hide": "hid hidden", "lose": "lost", "win": "won", "sell": "sold",
-            "stand": "stood", "understand": "understood", "spend": "spent", "lead": "led", "feed": "fed",
-            "sleep": "slept", "sit": "sat", "wear": "wore worn", "steal": "stole stolen", "wake": "woke woken",
-            "become": "became", "show": "shown", "fly": "flew flown", "hear": "heard", "mean": "meant",
-            "child": "children", "person": "people", "man": "men", "woman": "women", "foot": "feet", "life": "lives",
-            "wife": "wives", "mouse": "mice", "good": "better best", "bad": "worse worst", "paint": "painting",
-        }.items()
-        for form in forms.split()
-    }
-)  # fmt: skip
+    {form: stem for stem, forms in _IRREGULAR_FORMS.items() for form in forms.split()}
+)
 
-_SECOND = (
-    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("isation", "ize"),
-    ("abli", "able"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"),
-    ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"),
-    ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"), ("ili", "i"),
-)  # fmt: skip
-_THIRD = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
-)  # fmt: skip
-_FOURTH = (
-    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "ise",
-    "al", "er", "ic", "ou",
-)  # fmt: skip
-_PLAIN = re.compile(r"[a-z]{3,40}")
+# The suffixes of the steps 2, 3 and 4 of the algorithm, and in steps 2 and 3 what replaces each.
+_STEP_2 = {
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+    "isation": "ize",
+    "abli": "able",
+    "alli": "al",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
+    "ili": "i",
+}
+_STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
+_STEP_4_TEXT = "ement ance ence able ible ment ant ent ism ate iti ous ive ize ise al er ic ou"
+_STEP_4 = tuple(_STEP_4_TEXT.split())
+_STEMMED_WORD = re.compile(r"[a-z]{3,40}")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -55,32 +127,32 @@ def stem(word: str) -> str:
     """Return the stem of a word, which has to be in lower case."""
     if word in IRREGULAR:
         return IRREGULAR[word]
-    if not _PLAIN.fullmatch(word):
+    if not _STEMMED_WORD.fullmatch(word):
         return word
-    word = _past(_plural(word))
+    word = _without_past_ending(_singular(word))
     if word.endswith("y") and len(word) > 2 and not _is_vowel(word, len(word) - 2):
         word = word[:-1] + "i"
-    word = _changed(word, _SECOND, 0)
-    word = _changed(word, _THIRD, 0)
-    return _end(_fourth(word))
+    word = _replace_suffix(word, _STEP_2)
+    word = _replace_suffix(word, _STEP_3)
+    return _without_final_letter(_without_suffix(word))
 
 
-def _plural(word: str) -> str:
+def _singular(word: str) -> str:
     if word.endswith("sses") or word.endswith("ies"):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-def _past(word: str) -> str:
+def _without_past_ending(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
         if word.endswith(ending) and _has_vowel(word[: -len(ending)]):
-            return _restored(word[: -len(ending)])
+            return _respelled(word[: -len(ending)])
     return word
 
 
-def _restored(word: str) -> str:
+def _respelled(word: str) -> str:
     """Return a word without its ending (such as *ed* or *ing*) respelled: *hopp* as *hop*, *fil* as *file*."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
@@ -89,16 +161,18 @@ def _restored(word: str) -> str:
     return word + "e" if _measure(word) == 1 and _is_short(word) else word
 
 
-def _changed(word: str, endings: tuple[tuple[str, str], ...], least: int) -> str:
-    for ending, new in endings:
-        if word.endswith(ending):
-            base = word[: -len(ending)]
-            return base + new if _measure(base) > least else word
+def _replace_suffix(word: str, replacements: Mapping[str, str]) -> str:
+    """Replace the first of these suffixes that a word has, unless little of the word would be left."""
+    for suffix, replacement in replacements.items():
+        if word.endswith(suffix):
+            base = word[: -len(suffix)]
+            return base + replacement if _measure(base) > 0 else word
     return word
 
 
-def _fourth(word: str) -> str:
-    for ending in _FOURTH:
+def _without_suffix(word: str) -> str:
+    """Remove the first suffix of step 4 that a word has, unless little of the word would be left."""
+    for ending in _STEP_4:
         if word.endswith(ending):
             base = word[: -len(ending)]
             return base if _measure(base) > 1 else word
@@ -107,7 +181,8 @@ def _fourth(word: str) -> str:
     return word
 
 
-def _end(word: str) -> str:
+def _without_final_letter(word: str) -> str:
+    """Remove a final *e*, and one *l* of a final *ll*, from a word that is long enough."""
     if word.endswith("e"):
         base = word[:-1]
         if _measure(base) > 1 or (_measure(base) == 1 and not _is_short(base)):
@@ -126,12 +201,13 @@ def _has_vowel(word: str) -> bool:
 
 def _measure(word: str) -> int:
     """Return Porter's measure of a word: the number of times that a consonant follows a vowel."""
-    signs = [_is_vowel(word, index) for index in range(len(word))]
-    return sum(before and not after for before, after in pairwise(signs))
+    are_vowels = [_is_vowel(word, index) for index in range(len(word))]
+    return sum(is_vowel and not next_is_vowel for is_vowel, next_is_vowel in pairwise(are_vowels))
 
 
 def _is_short(word: str) -> bool:
     """Return whether a word ends in a consonant, a vowel and a consonant other than w, x and y."""
     if len(word) < 3 or word[-1] in "wxy":
         return False
-    return not _is_vowel(word, len(word) - 1) and _is_vowel(word, len(word) - 2) and not _is_vowel(word, len(word) - 3)
+    last_three = [_is_vowel(word, index) for index in range(len(word) - 3, len(word))]
+    return last_three == [False, True, False]

@@ -29,40 +29,40 @@ def surroundings(messages: Sequence[SessionMessage], sentence: str) -> str:
     """
     if not messages:
         return ""
-    source = _source(messages, sentence)
-    own_words = set(content_words(sentence))
-    nearby = messages[max(0, source - NEIGHBORS) : source + NEIGHBORS + 1]
-    lines = [
-        _line(message) for message in nearby
-        if message is not messages[source] or not own_words.issuperset(content_words(message.text))
-    ]  # fmt: skip
+    index = _source_index(messages, sentence)
+    source = messages[index]
+    adds_nothing = set(content_words(source.text)) <= set(content_words(sentence))
+    nearby = messages[max(0, index - NEIGHBORS) : index + NEIGHBORS + 1]
+    lines = [_line(message) for message in nearby if message is not source or not adds_nothing]
     kept = [line for line in lines if not _is_withheld(line)]
-    day = describe_day(messages[source].at)
+    day = describe_day(source.at)
     context = "\n".join([*kept, day])
     return day if _is_withheld(f"{sentence} {context}") else context
 
 
-def _source(messages: Sequence[SessionMessage], sentence: str) -> int:
+def _source_index(messages: Sequence[SessionMessage], sentence: str) -> int:
     """Return the index of the message that the sentence was probably learned from: it has the most words in common.
 
     Among several such messages, the one with the fewest words is chosen, then the newest. Without common words, it is
-    the
-    newest message.
+    the newest message.
     """
     words = set(content_words(sentence))
 
-    def key(index: int) -> tuple[int, int, int]:
+    def rank(index: int) -> tuple[int, int, int]:
         message_words = set(content_words(messages[index].text))
-        shared = len(words & message_words)
-        return shared, -len(message_words) if shared else 0, index
+        common = len(words & message_words)
+        return common, -len(message_words) if common else 0, index
 
-    return max(range(len(messages)), key=key)
+    return max(range(len(messages)), key=rank)
 
 
 def _is_withheld(text: str) -> bool:
+    """Return whether a text must not be part of a context, because it is sensitive or contains a secret."""
     return bool(sensitive_topic(text) or refusal_reason(text))
 
 
 def _line(message: SessionMessage) -> str:
     text = " ".join(redact(message.text).split())
-    return f"{message.speaker}: {text if len(text) <= MESSAGE_CHARS else text[: MESSAGE_CHARS - 1] + '…'}"
+    if len(text) > MESSAGE_CHARS:
+        text = text[: MESSAGE_CHARS - 1] + "…"
+    return f"{message.speaker}: {text}"

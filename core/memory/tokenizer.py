@@ -14,10 +14,9 @@ _STOP_WORD_TEXT = (
 STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
 STOP_STEMS = frozenset(map(stem, STOP_WORDS)) | STOP_WORDS
 _WORD = re.compile(r"[^\W_]+")
-_PLAIN = "".join(
-    chr(n).lower() if chr(n).isalnum() else " " for n in range(128)
-)  # for ASCII text: it separates the same words as `_WORD`, but faster
-_CAMEL = re.compile(r"[A-Z](?<=[a-z][A-Z])")  # The capital is tested first because it is rarer, which is faster.
+# A translation table for ASCII text. It separates the same words as `_WORD`, but faster.
+_ASCII_TABLE = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
+_CAMEL_CASE = re.compile(r"[A-Z](?<=[a-z][A-Z])")  # The capital is tested first because it is rarer, which is faster.
 _CJK = re.compile("[぀-ヿ㐀-鿿가-힯]")
 # Unicode categories of characters that are removed: format characters, accents and control characters.
 _INVISIBLE = frozenset({"Cf", "Mn", "Cc"})
@@ -44,11 +43,12 @@ def tokenize(text: str) -> list[str]:
     """
     text = _SINGLE_LETTER.sub(_marked_if_name, text.lower() if text.isupper() else text)
     if text.isascii():
-        words = _CAMEL.sub(r" \g<0>", text).translate(_PLAIN).split()
+        words = _CAMEL_CASE.sub(r" \g<0>", text).translate(_ASCII_TABLE).split()
     else:
-        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+        decomposed = unicodedata.normalize("NFKD", text)
+        text = "".join(character for character in decomposed if not unicodedata.combining(character))
         text = _CJK.sub(lambda match: f" {match[0]} ", unicodedata.normalize("NFC", text))
-        words = _WORD.findall(_CAMEL.sub(r" \g<0>", text).lower())
+        words = _WORD.findall(_CAMEL_CASE.sub(r" \g<0>", text).lower())
     return [stem(word) for word in words if len(word) <= MAX_WORD_LENGTH]
 
 
@@ -68,7 +68,11 @@ def strip_invisible(text: str) -> str:
     Line breaks are kept.
     """
     decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in decomposed if c.isspace() or unicodedata.category(c) not in _INVISIBLE)
+    return "".join(
+        character
+        for character in decomposed
+        if character.isspace() or unicodedata.category(character) not in _INVISIBLE
+    )
 
 
 def is_mentioned(topic: str, text: str) -> bool:

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterator, Mapping
 
+MAX_CACHED_WORDS = 50_000
 MAX_WORD_LENGTH = 100  # A word with more characters counts as unknown.
 _CJK = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2FA1F))
 
@@ -13,8 +14,10 @@ class WordPiece:
     def __init__(self, vocabulary: Mapping[str, int], *, lower: bool = True) -> None:
         self._pieces = vocabulary
         self._lower = lower
-        self._unknown, self._first, self._last = (vocabulary[name] for name in ("[UNK]", "[CLS]", "[SEP]"))
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._unknown = vocabulary["[UNK]"]
+        self._first = vocabulary["[CLS]"]
+        self._last = vocabulary["[SEP]"]
+        self._cache: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str, limit: int) -> list[int]:
         """Return the token numbers of a text, at most `limit`, including the tokens for the start and the end."""
@@ -22,20 +25,22 @@ class WordPiece:
         for word in _words(text, self._lower):
             if len(token_ids) >= limit - 1:
                 break
-            if word not in self._known:
-                if len(self._known) > 50_000:
-                    self._known.clear()
-                self._known[word] = tuple(self._cut(word))
-            token_ids += self._known[word]
+            if word not in self._cache:
+                if len(self._cache) > MAX_CACHED_WORDS:
+                    self._cache.clear()
+                self._cache[word] = tuple(self._split(word))
+            token_ids += self._cache[word]
         return [*token_ids[: limit - 1], self._last]
 
-    def _cut(self, word: str) -> list[int]:
+    def _split(self, word: str) -> list[int]:
+        """Return the numbers of the longest parts of a word that are in the vocabulary, from left to right."""
         if len(word) > MAX_WORD_LENGTH:
             return [self._unknown]
         token_ids: list[int] = []
         start = 0
         while start < len(word):
-            prefix, end = "##" if start else "", len(word)
+            prefix = "##" if start else ""
+            end = len(word)
             while end > start and prefix + word[start:end] not in self._pieces:
                 end -= 1
             if end == start:
@@ -52,25 +57,23 @@ def _words(text: str, lower: bool) -> Iterator[str]:
     """
     if lower:
         text = unicodedata.normalize("NFD", text.lower())
-    word: list[str] = []
+    word = ""
     for character in text:
         category = unicodedata.category(character)
-        if character.isspace() or (category.startswith("C") and character in "\t\n\r"):
-            separate, is_part = "", False
-        elif category.startswith("C") or character == "\ufffd" or (lower and category == "Mn"):
+        is_space = character.isspace()
+        if not is_space and (category.startswith("C") or character == "\ufffd" or (lower and category == "Mn")):
             continue
-        else:
-            separate, is_part = (character, False) if _is_separate(character, category) else ("", True)
-        if is_part:
-            word.append(character)
+        stands_alone = _is_separate(character, category)
+        if not is_space and not stands_alone:
+            word += character
             continue
         if word:
-            yield "".join(word)
-            word.clear()
-        if separate:
-            yield separate
+            yield word
+            word = ""
+        if stands_alone and not is_space:
+            yield character
     if word:
-        yield "".join(word)
+        yield word
 
 
 def _is_separate(character: str, category: str) -> bool:

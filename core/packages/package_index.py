@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from core.domain.problems import Problem
 from core.domain.skill import SkillFile
-from core.skills.library import SkillContents
+from core.skills.skill_contents import SkillContents
 from core.skills.skill_disk import blob_name, files_digest
 from core.store.files import make_private, replace_atomically
 
@@ -28,8 +28,17 @@ PackageState = Literal["trusted", "untrusted", "changed", "missing"]
 *missing*: its files are missing or damaged."""
 NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_NAME: Final = 40
-# The path and size of a file, whether it is executable, and the times and inode that change when the file does.
-Stamp = tuple[str, int, bool, int, int, int]
+
+
+class _FileStamp(NamedTuple):
+    """A file of a package, with the times and the inode that change when the file does."""
+
+    path: str
+    size: int
+    is_executable: bool
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +124,15 @@ class PackageIndex:
     def trusted_folders(self) -> dict[str, Path]:
         """Return the folders of the packages that may be used, by package name; empty if the index cannot be read."""
         with suppress(Problem):
-            return {one.name: self.folder(one.name) for one in self.packages() if self.state(one) == "trusted"}
+            trusted = [package.name for package in self.packages() if self.state(package) == "trusted"]
+            return {name: self.folder(name) for name in trusted}
         return {}
 
     def file_digests(self, name: str) -> dict[str, str]:
         """Return the paths of a package's files, with the present digest of each; empty if they cannot be read."""
         root = self.folder(name)
         with suppress(OSError, ValueError):
-            return {stamp[0]: blob_name((root / stamp[0]).read_bytes()) for stamp in _stamps(root)}
+            return {stamp.path: blob_name((root / stamp.path).read_bytes()) for stamp in _stamps(root)}
         return {}
 
     def put(self, package: InstalledPackage) -> None:
@@ -139,7 +149,8 @@ class PackageIndex:
         """Replace the files of a package and return their digest. The new files and their folders are read-only."""
         self.refuse_frozen()
         root = self.folder(name)
-        new, old = root.with_name(f".new-{name}"), root.with_name(f".old-{name}")
+        new = root.with_name(f".new-{name}")
+        old = root.with_name(f".old-{name}")
         try:
             make_private(root.parent)
             for leftover in (new, old):
@@ -186,32 +197,46 @@ def folder_digest(root: Path) -> str:
 
 
 @lru_cache(maxsize=100)
-def _digest(root: Path, stamps: tuple[Stamp, ...]) -> str:
-    return files_digest(
-        tuple(SkillFile(path, blob_name((root / path).read_bytes()), size, runs) for path, size, runs, *_ in stamps)
-    )
+def _digest(root: Path, stamps: tuple[_FileStamp, ...]) -> str:
+    """Return the digest of the files in a folder. `stamps` are its present files."""
+    files = [
+        SkillFile(stamp.path, blob_name((root / stamp.path).read_bytes()), stamp.size, stamp.is_executable)
+        for stamp in stamps
+    ]
+    return files_digest(tuple(files))
 
 
-def _stamps(root: Path, before: str = "") -> Iterator[Stamp]:
+def _stamps(root: Path, prefix: str = "") -> Iterator[_FileStamp]:
+    """Yield the files in a folder, ordered by name. `prefix` is put before their paths.
+
+    Raise ValueError if the folder contains anything but files and folders.
+    """
     with os.scandir(root) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
-            status, path = entry.stat(follow_symlinks=False), before + entry.name
+            path = prefix + entry.name
+            status = entry.stat(follow_symlinks=False)
             if stat.S_ISDIR(status.st_mode):
                 yield from _stamps(root / entry.name, f"{path}/")
             elif stat.S_ISREG(status.st_mode):
-                runs = bool(status.st_mode & 0o100)
-                yield path, status.st_size, runs, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+                yield _FileStamp(
+                    path=path,
+                    size=status.st_size,
+                    is_executable=bool(status.st_mode & 0o100),
+                    mtime_ns=status.st_mtime_ns,
+                    ctime_ns=status.st_ctime_ns,
+                    inode=status.st_ino,
+                )
             else:
                 raise ValueError(path)
 
 
 def _write_folder(root: Path, files: SkillContents) -> None:
     """Write read-only files into a new folder, so that no program changes them or adds files by accident."""
-    for path, (body, executable) in files.items():
+    for path, (body, is_executable) in files.items():
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(body)
-        file.chmod(0o555 if executable else 0o444)
+        file.chmod(0o555 if is_executable else 0o444)
     for folder, _, _ in os.walk(root, topdown=False):
         if Path(folder) != root:  # `root` becomes read-only later, after it was renamed.
             Path(folder).chmod(0o555)

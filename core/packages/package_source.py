@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from core.domain.problems import Problem
-from core.skills.library import SkillContents
 from core.skills.skill_archive import (
     IGNORED_NAMES,
     MAX_ENTRIES,
@@ -25,16 +24,24 @@ from core.skills.skill_archive import (
     check_file_name,
     walk_files,
 )
+from core.skills.skill_contents import SkillContents
 from core.workspace.broker import FileBroker
 from core.workspace.git_commands import NETWORK_SECONDS, REMOTE_URL, git_environment, git_problem
 from core.workspace.program_search import find_program
 
 UNENCRYPTED: Final = re.compile(r"(http|git)://")
-GIT_OPTIONS: Final = (
-    "-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never",
-    "-c", "protocol.https.allow=always", "-c", "protocol.ssh.allow=always", "-c", "protocol.file.allow=always",
-    "-c", "fetch.recurseSubmodules=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-)  # fmt: skip
+GIT_SETTINGS: Final = (
+    f"core.hooksPath={os.devnull}",
+    "core.fsmonitor=false",
+    "protocol.allow=never",
+    "protocol.https.allow=always",
+    "protocol.ssh.allow=always",
+    "protocol.file.allow=always",
+    "fetch.recurseSubmodules=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+GIT_OPTIONS: Final = tuple(option for setting in GIT_SETTINGS for option in ("-c", setting))
 LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 TREE_ENTRY: Final = re.compile(r"(\d+) (\w+) ([0-9a-f]+) +(\d+|-)\t(.*)", re.DOTALL)
@@ -53,7 +60,7 @@ class FetchedPackage:
 class _TreeFile:
     path: str
     object_name: str
-    executable: bool
+    is_executable: bool
 
 
 def is_git_address(source: str) -> bool:
@@ -66,15 +73,15 @@ def fetch_package(source: str, ref: str = "", path: str = "") -> FetchedPackage:
     `ref` is a branch, tag or commit of a git address. Raise Problem if the source cannot be read, or if it contains
     something that is not allowed in a package.
     """
-    inner = path.strip("/")
-    if inner:
-        _check_name(inner)
+    subfolder = path.strip("/")
+    if subfolder:
+        _check_name(subfolder)
     if is_git_address(source):
-        fetched = _fetch_commit(source, ref, inner)
+        fetched = _fetch_commit(source, ref, subfolder)
     elif ref:
         raise Problem("A folder has no branches, tags or commits.", "", "Leave out --ref, or name a git address.")
     else:
-        fetched = FetchedPackage(_read_folder(Path(source) / inner))
+        fetched = FetchedPackage(_read_folder(Path(source) / subfolder))
     if not fetched.files:
         raise Problem("The package is empty.", f"There are no files in {path or source}.", "Check the address.")
     return fetched
@@ -109,16 +116,17 @@ def _fetch_commit(source: str, ref: str, path: str) -> FetchedPackage:
     with tempfile.TemporaryDirectory(prefix="journeyman-package-") as temporary:
         folder = Path(temporary)
         _git(folder, "init", "--quiet", "--bare", "--template=", ".")
-        _git(
-            folder, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", source,
-            ref or "HEAD",
-        )  # fmt: skip
+        fetch = ("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules")
+        _git(folder, *fetch, "--", source, ref or "HEAD")
         commit = _git(folder, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
         if COMMIT.fullmatch(ref) and ref != commit:
             raise Problem(f"{source} returned another commit.", f"It is {commit}.", "Do not use this address.")
+        list_tree = ["ls-tree", "-r", "-z", "-l", "--full-tree", commit]
         prefix = f"{path}/" if path else ""
-        listed = _git(folder, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, *([prefix] if prefix else []))
-        return FetchedPackage(dict(_bodies(folder, list(_tree_files(listed, prefix)))), commit)
+        if prefix:
+            list_tree.append(prefix)
+        files = list(_tree_files(_git(folder, *list_tree), prefix))
+        return FetchedPackage(_read_contents(folder, files), commit)
 
 
 def _tree_files(listed: bytes, prefix: str) -> Iterator[_TreeFile]:
@@ -134,47 +142,52 @@ def _tree_files(listed: bytes, prefix: str) -> Iterator[_TreeFile]:
         if kind := NOT_A_FILE.get(mode):
             raise _not_a_file(path, kind)
         _check_name(path)
-        count, total = count + 1, total + int(size)
+        count += 1
+        total += int(size)
         if int(size) > MAX_FILE_BYTES:
             raise _too_large(f"{path!a} has more than {MAX_FILE_BYTES >> 20} MB")
         _check_amount(count, total)
-        yield _TreeFile(path, object_name, mode == "100755")
+        yield _TreeFile(path, object_name, is_executable=mode == "100755")
 
 
-def _bodies(folder: Path, files: list[_TreeFile]) -> Iterator[tuple[str, tuple[bytes, bool]]]:
-    """Yield the path, content and executable flag of each file from the git repository in `folder`.
-
-    The content is as it is stored, without the conversions of a checkout.
-    """
+def _read_contents(folder: Path, files: list[_TreeFile]) -> SkillContents:
+    """Return the contents of files from the git repository in `folder`, without the conversions of a checkout."""
     names = "".join(f"{file.object_name}\n" for file in files).encode()
     output = _git(folder, "cat-file", "--batch", input_bytes=names)
+    contents: SkillContents = {}
     offset = 0
     for file in files:
         # The content comes after a line with the name, type and size of the object.
-        begin = output.index(b"\n", offset) + 1
-        size = int(output[offset:begin].split()[-1])
-        body = output[begin : begin + size]
-        offset = begin + size + 1
+        start = output.index(b"\n", offset) + 1
+        size = int(output[offset:start].split()[-1])
+        body = output[start : start + size]
+        offset = start + size + 1
         if body.startswith(LFS_POINTER):
             raise _not_a_file(file.path, "kept in Git LFS")
-        yield file.path, (body, file.executable)
+        contents[file.path] = body, file.is_executable
+    return contents
 
 
 def _git(folder: Path, *arguments: str, input_bytes: bytes = b"") -> bytes:
     command = [find_program("git"), *GIT_OPTIONS, *arguments]
     try:
-        done = subprocess.run(
-            command, cwd=folder, env=git_environment(), input=input_bytes, capture_output=True, check=False,
+        completed = subprocess.run(
+            command,
+            cwd=folder,
+            env=git_environment(),
+            input=input_bytes,
+            capture_output=True,
+            check=False,
             timeout=NETWORK_SECONDS,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         cause = f"It took more than {NETWORK_SECONDS} s."
         raise Problem("The package could not be downloaded.", cause, "Check the network connection.") from None
     except OSError as error:
         raise Problem("Git could not be started.", f"{error.strerror}.", "") from error
-    if done.returncode:
-        raise git_problem(arguments[0], done.stderr.decode("utf-8", "replace"))
-    return done.stdout
+    if completed.returncode:
+        raise git_problem(arguments[0], completed.stderr.decode("utf-8", "replace"))
+    return completed.stdout
 
 
 def _check_name(path: str) -> None:

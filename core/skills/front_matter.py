@@ -17,9 +17,24 @@ KEY: Final = re.compile(
 )
 BLOCK_HEADER: Final = re.compile(r"[|>](?:[+-]?[1-9]?|[1-9][+-])")
 ESCAPES: Final = {
-    "0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b", " ": " ",
-    '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
-}  # fmt: skip
+    "0": "\0",
+    "a": "\a",
+    "b": "\b",
+    "t": "\t",
+    "n": "\n",
+    "v": "\v",
+    "f": "\f",
+    "r": "\r",
+    "e": "\x1b",
+    " ": " ",
+    '"': '"',
+    "/": "/",
+    "\\": "\\",
+    "N": "\x85",
+    "_": "\xa0",
+    "L": "\u2028",
+    "P": "\u2029",
+}
 ESCAPE_SEQUENCE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\n|.)", re.DOTALL)
 # Text of these characters needs no quotation marks, unless YAML would read it as something else, such as `true`.
 PLAIN_SCALAR: Final = re.compile(r"[A-Za-z0-9_./(À-ɏ][^\n\r\t\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
@@ -52,7 +67,7 @@ class FrontMatter:
     end: int = 0
 
     def find(self, key: str) -> FrontMatterField | None:
-        return next((each for each in self.fields if each.key == key), None)
+        return next((found for found in self.fields if found.key == key), None)
 
     def add_error(self, line: int, message: str, cause: str = "", fix: str = "") -> None:
         self.findings.append(SkillFinding(line, message, cause, fix))
@@ -61,39 +76,37 @@ class FrontMatter:
 def parse_front_matter(lines: Sequence[str]) -> FrontMatter:
     """Parse the front matter of a file's lines. Without an opening and a closing `---` line, it is empty."""
     head = FrontMatter()
-    end = next((n for n in range(1, len(lines)) if FENCE.fullmatch(lines[n])), 0)
-    if not lines or not FENCE.fullmatch(lines[0]) or not end:
+    closing = next((index for index in range(1, len(lines)) if FENCE.fullmatch(lines[index])), None)
+    if not lines or not FENCE.fullmatch(lines[0]) or closing is None:
         return head
-    head.end = end + 1
-    inner = [line.rstrip("\r\n") for line in lines[1:end]]
-    at = 0
-    while at < len(inner):
-        at = _field(head, inner, at)
+    head.end = closing + 1
+    field_lines = [line.rstrip("\r\n") for line in lines[1:closing]]
+    index = 0
+    while index < len(field_lines):
+        index = _parse_field(head, field_lines, index)
     return head
 
 
-def _field(head: FrontMatter, lines: list[str], at: int) -> int:
-    """Parse the field that starts at the index `at` of `lines`, and add it to `head`.
-
-    Return the index after the field.
-    """
-    line, number = lines[at], at + 2
+def _parse_field(head: FrontMatter, lines: list[str], index: int) -> int:
+    """Parse the field that starts at an index of `lines`, and add it to `head`. Return the index after the field."""
+    line = lines[index]
+    number = index + 2  # in the file, whose first line is the fence
     if "---" in line:
         head.add_error(
             number, "There are three hyphens in the front matter.", "Some programs end it there.", "Use a dash."
         )
     if not line.strip() or line.lstrip().startswith("#"):
-        return at + 1
+        return index + 1
     match = KEY.fullmatch(line)
     if match is None:
         why = "It is indented but belongs to no key." if line[0] in " \t" else "It has no `key:`."
         head.add_error(
             number, "This line cannot be parsed.", why, "Write `key: value`; quote values that contain a colon."
         )
-        return at + 1
+        return index + 1
     key = _unquoted(match[1])
-    end = _end(lines, at + 1, match[2])
-    parsed = _value(head, key, match[2].strip(), lines[at + 1 : end], number, end + 2)
+    end = _value_end(lines, index + 1, match[2])
+    parsed = _value(head, key, match[2].strip(), lines[index + 1 : end], number, end + 2)
     if head.find(key):
         head.add_error(number, f"`{key}` is a duplicate.", "Only the first one is used.", "Remove one of them.")
     else:
@@ -101,17 +114,18 @@ def _field(head: FrontMatter, lines: list[str], at: int) -> int:
     return end
 
 
-def _end(lines: list[str], at: int, value: str) -> int:
-    """Return the index after the last line of a key's value. `at` is the index after the line of the key itself."""
-    end = at
+def _value_end(lines: list[str], start: int, value: str) -> int:
+    """Return the index after the last line of a key's value. `start` is the index after the line of the key itself."""
+    end = start
     allows_items = not _uncommented(value.strip())
-    for index in range(at, len(lines)):
+    for index in range(start, len(lines)):
         line = lines[index]
-        if line.startswith((" ", "\t")) or (allows_items and (line.startswith("- ") or line == "-")):
+        is_item = line.startswith("- ") or line == "-"
+        if line.startswith((" ", "\t")) or (allows_items and is_item):
             end = index + 1
         elif line.strip() and not line.startswith("#"):
             break
-    while end > at and not lines[end - 1].strip():
+    while end > start and not lines[end - 1].strip():
         end -= 1
     return end
 
@@ -125,10 +139,10 @@ def _value(head: FrontMatter, key: str, value: str, block: list[str], line: int,
     if BLOCK_HEADER.fullmatch(plain):
         return FrontMatterField(key, line, end, _block(plain, block))
     if plain[0] == "[":
-        inner = _uncommented(" ".join([value, *map(str.strip, block)])).strip()
+        items = _uncommented(" ".join([value, *map(str.strip, block)])).strip().removeprefix("[").removesuffix("]")
         fix = "Write the values on one line, separated by spaces." if key == "allowed-tools" else "Use `- ` lines."
         head.add_error(line, f"`{key}` is a list in brackets.", "The format does not allow them.", fix)
-        return FrontMatterField(key, line, end, items=tuple(_flow(inner.removeprefix("[").removesuffix("]"))))
+        return FrontMatterField(key, line, end, items=tuple(_flow_items(items)))
     if plain[0] in "{&*!%@`|>":
         why = "Braces, anchors, aliases, tags and reserved characters of YAML are not supported here."
         head.add_error(line, f"The value of `{key}` is not plain text.", why, "Put it in quotation marks.")
@@ -140,7 +154,7 @@ def _scalar(head: FrontMatter, key: str, first_line: str, block: list[str], line
     """Parse a plain or quoted text of one or more lines. Report errors in `head`."""
     if first_line[:1] in ('"', "'"):
         quoted = "\n".join([first_line, *(text.strip() for text in block)])
-        end = _closing(quoted)
+        end = _closing_quote(quoted)
         if end and not _uncommented(quoted[end:].strip()):
             return _unquoted(_folded(quoted[:end]))
         why = "The closing one is missing." if not end else "There is text after the closing one."
@@ -161,10 +175,11 @@ def _nested(head: FrontMatter, key: str, block: list[str], line: int, end: int) 
     if not lines:
         return FrontMatterField(key, line, end)
     if lines[0].lstrip().startswith("- ") or lines[0].strip() == "-":
-        parts = _indent_groups(lines)
-        return FrontMatterField(
-            key, line, end, items=tuple(_item(head, key, p[0].lstrip()[1:].strip(), p[1:], line) for p in parts)
+        items = tuple(
+            _item(head, key, first_line.lstrip()[1:].strip(), more_lines, line)
+            for first_line, *more_lines in _indent_groups(lines)
         )
+        return FrontMatterField(key, line, end, items=items)
     if KEY.fullmatch(lines[0].strip()):
         return FrontMatterField(key, line, end, pairs=tuple(_pairs(head, key, block, line)))
     return FrontMatterField(key, line, end, _scalar(head, key, lines[0].strip(), lines[1:], line))
@@ -172,18 +187,19 @@ def _nested(head: FrontMatter, key: str, block: list[str], line: int, end: int) 
 
 def _pairs(head: FrontMatter, key: str, block: list[str], line: int) -> Iterator[tuple[str, str]]:
     lines = [text for text in block if text.strip()]
-    for part in _indent_groups(lines):
-        if part[0].lstrip().startswith("#"):
+    for key_line, *more_lines in _indent_groups(lines):
+        if key_line.lstrip().startswith("#"):
             continue
-        match = KEY.fullmatch(part[0].strip())
-        number = line + 1 + block.index(part[0])
+        match = KEY.fullmatch(key_line.strip())
+        number = line + 1 + block.index(key_line)
         if match is None:
             head.add_error(number, f"This line of `{key}` cannot be parsed.", "", "Write `name: value`.")
             continue
-        first_line = match[2].strip()
-        is_block = BLOCK_HEADER.fullmatch(_uncommented(first_line))
-        value = _block(first_line, part[1:]) if is_block else _item(head, key, first_line, part[1:], number)
-        yield _unquoted(match[1]), value
+        value = match[2].strip()
+        if BLOCK_HEADER.fullmatch(_uncommented(value)):
+            yield _unquoted(match[1]), _block(value, more_lines)
+        else:
+            yield _unquoted(match[1]), _item(head, key, value, more_lines, number)
 
 
 def _item(head: FrontMatter, key: str, value: str, block: list[str], line: int) -> str:
@@ -230,12 +246,12 @@ def _uncommented(text: str) -> str:
     A `#` starts a comment only after whitespace and outside of quotation marks.
     """
     if text[:1] in ('"', "'"):
-        end = _closing(text)
+        end = _closing_quote(text)
         return text[:end] + re.sub(r"(^|\s)#.*", "", text[end:], flags=re.DOTALL) if end else text
     return re.sub(r"(^|\s)#.*", "", text).strip()
 
 
-def _closing(text: str) -> int:
+def _closing_quote(text: str) -> int:
     """Return the index after the closing quotation mark of a quoted text, or 0 if there is no closing mark."""
     pattern = r'"(?:[^"\\]|\\.)*"' if text[0] == '"' else r"'(?:[^']|'')*'"
     match = re.match(pattern, text, re.DOTALL)
@@ -257,23 +273,24 @@ def _decoded(code: str) -> str:
     return ESCAPES.get(code, code)
 
 
-def _flow(inner: str) -> Iterator[str]:
-    """Yield the items of a list that is written in brackets. `inner` is the text between the brackets."""
-    for match in re.finditer(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]*)\s*(?:,|$)""", inner):
+def _flow_items(text: str) -> Iterator[str]:
+    """Yield the items of a list that is written in brackets. `text` is what is between the brackets."""
+    for match in re.finditer(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]*)\s*(?:,|$)""", text):
         if match[1].strip():
             yield _unquoted(match[1].strip())
 
 
 def quote_yaml(text: str) -> str:
     """Return the text as a YAML value, in quotation marks if a YAML parser would otherwise read something else."""
-    if PLAIN_SCALAR.fullmatch(text) and not re.search(r":(\s|$)|\s#|\s$|---", text) and not _is_no_text(text):
+    has_special_characters = re.search(r":(\s|$)|\s#|\s$|---", text)
+    if PLAIN_SCALAR.fullmatch(text) and not has_special_characters and not _is_other_type(text):
         return text
     escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
-    coded = "".join(escapes.get(char) or (char if _is_printable(char) else _escaped(char)) for char in text)
-    return '"' + re.sub("-(?=--)", r"\\x2D", coded) + '"'
+    escaped = "".join(escapes.get(char) or (char if _is_printable(char) else _escaped(char)) for char in text)
+    return '"' + re.sub("-(?=--)", r"\\x2D", escaped) + '"'
 
 
-def _is_no_text(text: str) -> bool:
+def _is_other_type(text: str) -> bool:
     """Return whether YAML would parse the text as a number, a date, a Boolean or null."""
     return bool(
         re.fullmatch(
@@ -290,4 +307,6 @@ def _escaped(char: str) -> str:
     number = ord(char)
     if 0xD800 <= number < 0xE000:
         return "\\uFFFD"
-    return f"\\x{number:02X}" if number < 256 else f"\\u{number:04X}" if number < 65536 else f"\\U{number:08X}"
+    if number < 256:
+        return f"\\x{number:02X}"
+    return f"\\u{number:04X}" if number < 65536 else f"\\U{number:08X}"

@@ -1,7 +1,6 @@
 """The skill library, which keeps every version of each skill."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,27 +19,24 @@ from core.domain.skill import (
     SkillVersion,
     is_valid_name,
 )
-from core.domain.text import to_utf8
 from core.skills.listing import SkillListing, TrustCheck
 from core.skills.merge import diff_three_ways, merge_parts
 from core.skills.risk_scan import scan_file
-from core.skills.skill_archive import (
-    MAX_FILE_BYTES,
-    MAX_FILES,
-    MAX_TOTAL_BYTES,
-    check_file_name,
-    check_no_file_is_folder,
+from core.skills.skill_contents import (
+    FileChanges,
+    SkillContents,
+    body_of,
+    changed_contents,
+    list_files,
+    write_contents,
 )
 from core.skills.skill_disk import DiskSkill, SkillDisk, blob_name, files_digest
 from core.skills.skill_md import ParsedSkill, decode_text, error_summary, parse_skill, set_field, skill_template
 from core.store.skill_store import SkillStore
-from core.workspace.broker import FileBroker
 
 LIBRARY_PREFIX = "library/"
 # The start of the keys of skills that come with Journeyman or with a package.
 READ_ONLY_PREFIXES = ("builtin/", "package:")
-FileChanges = Mapping[str, bytes | None]
-SkillContents = dict[str, tuple[bytes, bool]]
 
 
 class SkillLibrary:
@@ -80,7 +76,8 @@ class SkillLibrary:
 
     def open(self, name: str, folder: Path | None = None, is_trusted: TrustCheck | None = None) -> OpenSkill:
         key = self.key_of(name, folder, is_trusted)
-        row = next((each for each in self.list(folder, is_trusted) if each.key == key), None) or self._listing.row(key)
+        rows = self.list(folder, is_trusted)
+        row = next((row for row in rows if row.key == key), None) or self._listing.row(key)
         if row is None:
             raise Problem(f"There is no skill {name!r}.", "", "List them with `journeyman skills list`.")
         files, main = self._current(key)
@@ -150,7 +147,7 @@ class SkillLibrary:
         if head != base:
             return await asyncio.to_thread(self._conflict, key, base, head, text, files or {})
         before = await asyncio.to_thread(self._bodies, key, head)
-        bodies = _changed(before, text, files or {})
+        bodies = changed_contents(before, text, files or {})
         reading = _reading(bodies[SKILL_FILE][0], list_files(bodies), _folder_of(key))
         _require_no_new_errors(reading, before, _folder_of(key))
         if head and bodies == before:
@@ -168,26 +165,36 @@ class SkillLibrary:
         head = self.latest_version(key)
         if disk_skill is None or disk_skill.error or (head and self.digest(key) == disk_skill.digest):
             return head
-        by: SkillAuthor = "builtin" if disk_skill.source == "builtin" else "disk"
-        bodies = {
-            blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, disk_skill)).values()
-        }
-        version = SkillVersion(
-            head + 1, _name_of(disk_skill), self._clock(), by, disk_skill.digest, files=disk_skill.files
-        )
-        await self._store.add(key, version, head, bodies, trust=by == "builtin")
-        return head + 1
+        author: SkillAuthor = "builtin" if disk_skill.source == "builtin" else "disk"
+        version = self._disk_version(disk_skill, head + 1, author)
+        await self._store.add(key, version, head, await self._disk_blobs(disk_skill), trust=author == "builtin")
+        return version.number
 
-    def diff(self, key: str, a: int, b: int) -> tuple[SkillFileDiff, ...]:
+    def _disk_version(self, skill: DiskSkill, number: int, author: SkillAuthor) -> SkillVersion:
+        return SkillVersion(
+            number=number,
+            name=_name_of(skill),
+            created_at=self._clock(),
+            author=author,
+            digest=skill.digest,
+            files=skill.files,
+        )
+
+    async def _disk_blobs(self, skill: DiskSkill) -> dict[str, bytes]:
+        """Return the contents of a skill's files by hash."""
+        bodies = await asyncio.to_thread(self._disk.read_files, skill)
+        return {blob_name(body): body for body in bodies.values()}
+
+    def diff(self, key: str, old: int, new: int) -> tuple[SkillFileDiff, ...]:
         """Return the files that differ between two versions. Version 0 is the current state, -1 an empty skill."""
-        before, after = self._bodies(key, a), self._bodies(key, b)
+        before = self._bodies(key, old)
+        after = self._bodies(key, new)
         diffs = []
         for path in sorted(before.keys() | after.keys(), key=lambda path: (path != SKILL_FILE, path)):
-            old, new = (bodies[path][0] if path in bodies else None for bodies in (before, after))
-            if old != new:
-                texts = [None if body is None else body.decode("utf-8", "replace") for body in (old, new)]
-                is_text = not any(body and b"\0" in body[:8192] for body in (old, new))
-                diffs.append(SkillFileDiff(path, texts[0], texts[1], is_text))
+            old_body, new_body = body_of(before, path), body_of(after, path)
+            if old_body != new_body:
+                is_text = not any(body and b"\0" in body[:8192] for body in (old_body, new_body))
+                diffs.append(SkillFileDiff(path, _decoded(old_body), _decoded(new_body), is_text))
         return tuple(diffs)
 
     async def restore(
@@ -245,18 +252,17 @@ class SkillLibrary:
                 "Only skills of the library can be renamed.", "This one is stored elsewhere.", "Rename its folder."
             )
         _require_valid_name(name)
-        to, text = f"{LIBRARY_PREFIX}{name}", self.text(key)
-        if to == key:
+        new_key = f"{LIBRARY_PREFIX}{name}"
+        if new_key == key:
             return key
-        await self._store.rename(key, to)
-        head = await self.save_disk_changes(to)
-        saved = await self.save(
-            to, set_field(text, "name", name), None, head, reason=f"renamed from {key[len(LIBRARY_PREFIX) :]}"
-        )
+        text = set_field(self.text(key), "name", name)
+        await self._store.rename(key, new_key)
+        head = await self.save_disk_changes(new_key)
+        saved = await self.save(new_key, text, base=head, reason=f"renamed from {key.removeprefix(LIBRARY_PREFIX)}")
         if isinstance(saved, SkillSaveConflict):
             why = "It was changed at the same time, so its text still contains the former name."
             raise Problem("The skill was renamed only in part.", why, "Change the name in its text.")
-        return to
+        return new_key
 
     def latest_version(self, key: str) -> int:
         """Return the latest stored version number, or 0 if there is none."""
@@ -316,16 +322,16 @@ class SkillLibrary:
         Without a copy, the skill is copied as version 1. The version is 0 if a copy exists but none of its versions is
         equal.
         """
-        library_key, builtin = f"{LIBRARY_PREFIX}{_folder_of(key)}", self._disk.find(key)
-        if builtin is None:
+        library_key = f"{LIBRARY_PREFIX}{_folder_of(key)}"
+        original = self._disk.find(key)
+        if original is None:
             raise Problem(f"There is no skill {key!r}.", "", "List them with `journeyman skills list`.")
         if versions := self._store.versions(library_key):
-            return library_key, next((stored.number for stored in versions if stored.digest == builtin.digest), 0)
-        bodies = {blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, builtin)).values()}
-        author: SkillAuthor = "builtin" if builtin.source == "builtin" else "import"
-        version = SkillVersion(1, _name_of(builtin), self._clock(), author, builtin.digest, files=builtin.files)
-        await self._store.add(library_key, version, 0, bodies, trust=True)
-        return library_key, 1
+            return library_key, next((stored.number for stored in versions if stored.digest == original.digest), 0)
+        author: SkillAuthor = "builtin" if original.source == "builtin" else "import"
+        version = self._disk_version(original, 1, author)
+        await self._store.add(library_key, version, 0, await self._disk_blobs(original), trust=True)
+        return library_key, version.number
 
     async def _add(
         self,
@@ -357,15 +363,17 @@ class SkillLibrary:
         if not await self._store.add(key, version, base, contents, trust):
             return await asyncio.to_thread(self._conflict, key, base, await self.save_disk_changes(key), text, files)
         if not key.startswith(LIBRARY_PREFIX):
-            await asyncio.to_thread(_write, Path(key.partition(":")[2]), bodies, self._bodies(key, base))
+            await asyncio.to_thread(write_contents, Path(key.partition(":")[2]), bodies, self._bodies(key, base))
         return SkillSaved(key, version.number, reading.findings)
 
     def _conflict(self, key: str, base: int, head: int, text: str, files: FileChanges) -> SkillSaveConflict:
-        old, new = self._bodies(key, base or -1), self._bodies(key, head)
-        base_text, head_text = (decode_text(contents.get(SKILL_FILE, (b"", False))[0])[0] for contents in (old, new))
+        old = self._bodies(key, base or -1)
+        latest = self._bodies(key, head)
+        base_text = decode_text(body_of(old, SKILL_FILE) or b"")[0]
+        head_text = decode_text(body_of(latest, SKILL_FILE) or b"")[0]
         parts = diff_three_ways(base_text, text, head_text)
-        differ = [
-            path for path, body in files.items() if new.get(path, (None,))[0] not in (body, old.get(path, (None,))[0])
+        conflicting_files = [
+            path for path, body in files.items() if body_of(latest, path) not in (body, body_of(old, path))
         ]
         version = self._version(key, head)
         return SkillSaveConflict(
@@ -375,7 +383,7 @@ class SkillLibrary:
             theirs=head_text,
             hunks=parts,
             merged=merge_parts(parts),
-            files=tuple(differ),
+            files=tuple(conflicting_files),
         )
 
     def _current(self, key: str) -> tuple[tuple[SkillFile, ...], bytes]:
@@ -416,6 +424,10 @@ class SkillLibrary:
         return version
 
 
+def _decoded(body: bytes | None) -> str | None:
+    return None if body is None else body.decode("utf-8", "replace")
+
+
 def _require_valid_name(name: str) -> None:
     if not is_valid_name(name):
         rule = "A name has at most 64 letters a to z, digits and single hyphens, with no hyphen at either end."
@@ -430,43 +442,10 @@ def _name_of(skill: DiskSkill) -> str:
     return skill.name_of(skill.parse().skill)
 
 
-def list_files(bodies: SkillContents) -> tuple[SkillFile, ...]:
-    """Return the list of these files, with their sizes and hashes."""
-    return tuple(SkillFile(path, blob_name(body), len(body), runs) for path, (body, runs) in sorted(bodies.items()))
-
-
 def _reading(main: bytes, files: tuple[SkillFile, ...], folder: str) -> ParsedSkill:
     text, encoding_findings = decode_text(main)
     parsed = parse_skill(text, [file.path for file in files], folder=folder)
     return replace(parsed, findings=(*encoding_findings, *parsed.findings))
-
-
-def _changed(before: SkillContents, text: str, files: FileChanges) -> SkillContents:
-    """Return the contents of all files after a save.
-
-    Executable files stay executable. A new file is executable if it starts with `#!`.
-    """
-    main = to_utf8(text)
-    after = dict(before) | {SKILL_FILE: (main, False)}
-    if SKILL_FILE in before and decode_text(before[SKILL_FILE][0])[0] == text:
-        after[SKILL_FILE] = before[SKILL_FILE]  # the text is unchanged, so keep its original bytes and encoding
-    for path, body in files.items():
-        if path == SKILL_FILE:
-            raise ValueError("the text of SKILL.md is given as text")
-        check_file_name(path)
-        if body is None:
-            after.pop(path, None)
-        else:
-            after[path] = (body, before[path][1] if path in before else body.startswith(b"#!"))
-    check_no_file_is_folder(after)
-    sizes = [len(body) for body, _ in after.values()]
-    if len(sizes) > MAX_FILES or max(sizes) > MAX_FILE_BYTES or sum(sizes) > MAX_TOTAL_BYTES:
-        limit = (
-            f"A skill may have up to {MAX_FILES:,} files of {MAX_FILE_BYTES >> 20} MB each and"
-            f" {MAX_TOTAL_BYTES >> 20} MB in total."
-        )
-        raise Problem("This is too large for a skill.", limit, "Remove what is not needed.")
-    return after
 
 
 def _require_no_new_errors(reading: ParsedSkill, before: SkillContents, folder: str) -> None:
@@ -483,13 +462,3 @@ def _require_no_new_errors(reading: ParsedSkill, before: SkillContents, folder: 
         errors = new or [finding for finding in reading.findings if finding.level == "error"]
         why = error_summary(errors) or "It has no name or no description."
         raise Problem("The skill was not saved because it is not valid.", why, errors[0].fix if errors else "")
-
-
-def _write(folder: Path, bodies: SkillContents, before: SkillContents) -> None:
-    """Write the changed contents to a folder on disk and remove the deleted files."""
-    with FileBroker(folder) as broker:
-        for path, (body, executable) in bodies.items():
-            if before.get(path) != (body, executable):
-                broker.write(path, body, allow_protected=True, mode=0o755 if executable else 0)
-        for path in before.keys() - bodies.keys():
-            broker.remove(path, allow_protected=True)

@@ -1,11 +1,21 @@
 """Three-way merge of texts, line by line."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 from core.domain.line_matching import is_quickly_matched
 from core.domain.skill import MergeHunk
+
+
+class _Anchor(NamedTuple):
+    """The indexes of a line that all three texts share."""
+
+    base: int
+    yours: int
+    theirs: int
 
 
 def diff_three_ways(base: str, yours: str, theirs: str) -> tuple[MergeHunk, ...]:
@@ -13,18 +23,25 @@ def diff_three_ways(base: str, yours: str, theirs: str) -> tuple[MergeHunk, ...]
     base_lines, your_lines, their_lines = (text.splitlines(keepends=True) for text in (base, yours, theirs))
     anchors = _anchors(base_lines, your_lines, their_lines)
     hunks: list[MergeHunk] = []
-    start = (0, 0, 0)
-    for anchor in [*anchors, (len(base_lines), len(your_lines), len(their_lines))]:
-        parts = tuple(
-            tuple(lines[a:b]) for lines, a, b in zip((base_lines, your_lines, their_lines), start, anchor, strict=True)
-        )
-        if any(parts):
-            hunks.append(_hunk(*parts))
-        if anchor[0] < len(base_lines):
-            line = (base_lines[anchor[0]],)
-            hunks.append(MergeHunk("same", line, line, line))
-        start = (anchor[0] + 1, anchor[1] + 1, anchor[2] + 1)
+    start = _Anchor(0, 0, 0)
+    for anchor in anchors:
+        hunks += _hunks_between(base_lines, your_lines, their_lines, start, anchor)
+        line = (base_lines[anchor.base],)
+        hunks.append(MergeHunk("same", line, line, line))
+        start = _Anchor(anchor.base + 1, anchor.yours + 1, anchor.theirs + 1)
+    end = _Anchor(len(base_lines), len(your_lines), len(their_lines))
+    hunks += _hunks_between(base_lines, your_lines, their_lines, start, end)
     return tuple(_merge_adjacent(hunks))
+
+
+def _hunks_between(
+    base: list[str], yours: list[str], theirs: list[str], start: _Anchor, end: _Anchor
+) -> list[MergeHunk]:
+    """Return the part of the texts from `start` to before `end`, if it has any lines."""
+    base_part = tuple(base[start.base : end.base])
+    your_part = tuple(yours[start.yours : end.yours])
+    their_part = tuple(theirs[start.theirs : end.theirs])
+    return [_hunk(base_part, your_part, their_part)] if base_part or your_part or their_part else []
 
 
 def merge_parts(parts: Sequence[MergeHunk]) -> str | None:
@@ -34,53 +51,68 @@ def merge_parts(parts: Sequence[MergeHunk]) -> str | None:
     return "".join("".join(part.theirs if part.kind == "theirs" else part.yours) for part in parts)
 
 
-def _anchors(old: list[str], yours: list[str], theirs: list[str]) -> list[tuple[int, int, int]]:
-    """Return the indexes (in old, in yours, in theirs) of the lines that all three texts share, in order."""
-    in_yours, in_theirs = dict(_matching_lines(old, yours)), dict(_matching_lines(old, theirs))
-    return [(n, in_yours[n], in_theirs[n]) for n in range(len(old)) if n in in_yours and n in in_theirs]
+def _anchors(base: list[str], yours: list[str], theirs: list[str]) -> list[_Anchor]:
+    """Return the lines that all three texts share, in order."""
+    in_yours = dict(_matching_lines(base, yours))
+    in_theirs = dict(_matching_lines(base, theirs))
+    return [
+        _Anchor(index, in_yours[index], in_theirs[index])
+        for index in range(len(base))
+        if index in in_yours and index in in_theirs
+    ]
 
 
 def _matching_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
     """Yield the indexes of equal lines in two texts, in order."""
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
-    yield from ((n, n) for n in range(start))
-    inner, other = old[start : len(old) - end], new[start : len(new) - end]
-    if is_quickly_matched(inner, other):
-        for block in SequenceMatcher(None, inner, other, autojunk=False).get_matching_blocks():
-            yield from ((start + block.a + n, start + block.b + n) for n in range(block.size))
+    prefix = _common_prefix(old, new)
+    suffix = _common_prefix(old[prefix:][::-1], new[prefix:][::-1])
+    yield from ((index, index) for index in range(prefix))
+    old_middle = old[prefix : len(old) - suffix]
+    new_middle = new[prefix : len(new) - suffix]
+    if is_quickly_matched(old_middle, new_middle):
+        for block in SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_matching_blocks():
+            yield from ((prefix + block.a + offset, prefix + block.b + offset) for offset in range(block.size))
     else:
-        yield from ((start + a, start + b) for a, b in _match_unique_lines(inner, other))
-    yield from ((len(old) - end + n, len(new) - end + n) for n in range(end))
+        yield from ((prefix + a, prefix + b) for a, b in _match_unique_lines(old_middle, new_middle))
+    yield from ((len(old) - offset, len(new) - offset) for offset in range(suffix, 0, -1))
 
 
 def _match_unique_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:
     """Return the indexes of matching lines that occur exactly once in each text, in order (patience diff)."""
-    positions: dict[str, int] = {}
-    for n, line in enumerate(new):
-        positions[line] = -1 if line in positions else n
-    counts: dict[str, int] = {}
-    for line in old:
-        counts[line] = counts.get(line, 0) + 1
-    pairs = [(n, positions[line]) for n, line in enumerate(old) if counts[line] == 1 and positions.get(line, -1) >= 0]
-    tails: list[int] = []
-    piles: list[int] = []
-    before: list[int] = []
-    for number, (_, position) in enumerate(pairs):
-        pile = bisect_left(tails, position)
-        before.append(piles[pile - 1] if pile else -1)
-        tails[pile:] = [position, *tails[pile + 1 :]]
-        piles[pile:] = [number, *piles[pile + 1 :]]
+    old_counts, new_counts = Counter(old), Counter(new)
+    new_indexes = {line: index for index, line in enumerate(new)}
+    pairs = [
+        (index, new_indexes[line]) for index, line in enumerate(old) if old_counts[line] == 1 and new_counts[line] == 1
+    ]
+    return _longest_increasing(pairs)
+
+
+def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest subsequence of the pairs in which the second numbers increase, by patience sorting."""
+    tops: list[int] = []  # the second number of the pair on top of each pile
+    top_pairs: list[int] = []  # the index of that pair
+    previous: list[int | None] = []  # for each pair, the index of the pair before it in the subsequence
+    for pair_index, (_, number) in enumerate(pairs):
+        pile = bisect_left(tops, number)
+        previous.append(top_pairs[pile - 1] if pile else None)
+        if pile == len(tops):
+            tops.append(number)
+            top_pairs.append(pair_index)
+        else:
+            tops[pile] = number
+            top_pairs[pile] = pair_index
     chain: list[tuple[int, int]] = []
-    at = piles[-1] if piles else -1
-    while at >= 0:
-        chain.append(pairs[at])
-        at = before[at]
+    last = top_pairs[-1] if top_pairs else None
+    while last is not None:
+        chain.append(pairs[last])
+        last = previous[last]
     return chain[::-1]
 
 
-def _common(old: list[str], new: list[str]) -> int:
-    return next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+def _common_prefix(old: list[str], new: list[str]) -> int:
+    """Return the number of lines at the beginning that are equal in both texts."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((index for index, (old_line, new_line) in pairs if old_line != new_line), min(len(old), len(new)))
 
 
 def _hunk(base: tuple[str, ...], yours: tuple[str, ...], theirs: tuple[str, ...]) -> MergeHunk:

@@ -64,32 +64,45 @@ class SkillProposals:
     async def _recreate(self, proposal: Proposal, key: str, latest: int) -> SkillResult:
         """Restore a skill that undoing its creation archived. Raise Problem if another skill has its name."""
         if self._library.text(key) != proposal.text:
-            name, fix = key.removeprefix(LIBRARY_PREFIX), "Edit the proposal and give it another name, or reject it."
+            name = key.removeprefix(LIBRARY_PREFIX)
+            fix = "Edit the proposal and give it another name, or reject it."
             raise Problem(f"A skill {name!r} exists already.", "Nothing was overwritten.", fix)
         await self._library.archive(key, False)
         return SkillResult(key, latest)
 
     async def _apply_to_file(self, proposal: Proposal, key: str, path: str) -> SkillResult:
         """Write a file other than SKILL.md. Raise Problem if it has changed since the proposal."""
-        head = await self._library.save_disk_changes(key)
-        if self._body(key, path, head) not in (self._body(key, path, proposal.base_version), proposal.text):
+        latest = await self._library.save_disk_changes(key)
+        base_text = self._body(key, path, proposal.base_version)
+        if self._body(key, path, latest) not in (base_text, proposal.text):
             raise _conflict()
         files = {path: to_utf8(proposal.text)}
-        return _saved_version(await self._save(proposal, key, self._library.text(key, head), head, files))
+        return _saved_version(await self._save(proposal, key, self._library.text(key, latest), latest, files))
 
     async def _undo_version(self, proposal: Proposal, key: str, applied: int) -> None:
         """Save the version before `applied` again, merged with the changes that were made since."""
-        head, reason = await self._library.save_disk_changes(key), f"undoes the proposal {proposal.id}"
-        if head == applied:
+        latest = await self._library.save_disk_changes(key)
+        reason = f"undoes the proposal {proposal.id}"
+        if latest == applied:
             await self._library.restore(key, applied - 1, reason=reason)
             return
         path = proposal.path or SKILL_FILE
-        text = merge_parts(diff_three_ways(*(self._body(key, path, at) for at in (applied, head, applied - 1))))
-        if text is None:
-            cause, fix = "The same lines have been changed since.", "Look at the diff and revert the change by hand."
+        hunks = diff_three_ways(
+            base=self._body(key, path, applied),
+            yours=self._body(key, path, latest),
+            theirs=self._body(key, path, applied - 1),
+        )
+        merged = merge_parts(hunks)
+        if merged is None:
+            cause = "The same lines have been changed since."
+            fix = "Look at the diff and revert the change by hand."
             raise Problem("This cannot be undone automatically.", cause, fix)
-        main, files = (text, {}) if path == SKILL_FILE else (self._library.text(key), {path: text.encode()})
-        _saved_version(await self._library.save(key, main, files, head, reason=reason))
+        if path == SKILL_FILE:
+            saved = await self._library.save(key, merged, base=latest, reason=reason)
+        else:
+            files = {path: merged.encode()}
+            saved = await self._library.save(key, self._library.text(key), files, latest, reason=reason)
+        _saved_version(saved)
 
     async def _save_merged(self, proposal: Proposal, key: str) -> SkillSaved | SkillSaveConflict:
         """Save the proposed text as the next version. If its base is outdated, merge it into the latest version.
@@ -109,8 +122,15 @@ class SkillProposals:
         self, proposal: Proposal, key: str, text: str, base: int, files: Mapping[str, bytes] | None = None
     ) -> SkillSaved | SkillSaveConflict:
         """Save a version, recording the proposal's author, reason and session."""
-        author, reason, session = proposal.author, proposal.reason, proposal.session
-        return await self._library.save(key, text, files, base, author=author, reason=reason, session=session)
+        return await self._library.save(
+            key,
+            text,
+            files,
+            base,
+            author=proposal.author,
+            reason=proposal.reason,
+            session=proposal.session,
+        )
 
     def _body(self, key: str, path: str, version: int) -> str:
         """Return the text of a file in a version of a skill; empty if it does not exist."""

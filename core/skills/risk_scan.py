@@ -97,6 +97,7 @@ CAPABILITIES: Final = (
         "Commands are stopped at their time limit.",
     ),
 )
+SCRIPT_SUFFIXES: Final = (".py", ".sh", ".js", ".ts", ".rb", ".ps1")
 MAX_SCANNED_BYTES: Final = 1 << 20  # only the first 1 MiB of a file is scanned
 MAX_LINE_CHARS: Final = 4096  # only the beginning of a line is scanned
 
@@ -109,16 +110,12 @@ def scan_file(path: str, body: bytes) -> Iterator[SkillFinding]:
     findings: dict[str, SkillFinding] = {}
     for finding in scan_text(text):
         findings.setdefault(finding.message, finding)
-    if (
-        path.startswith("scripts/")
-        or text.startswith("#!")
-        or path.endswith((".py", ".sh", ".js", ".ts", ".rb", ".ps1"))
-    ):
+    if path.startswith("scripts/") or text.startswith("#!") or path.endswith(SCRIPT_SUFFIXES):
         for number, line in enumerate(text.split("\n"), 1):
             for capability in CAPABILITIES:
                 if capability.message not in findings and capability.pattern.search(line[:MAX_LINE_CHARS]):
                     findings[capability.message] = SkillFinding(
-                        number, capability.message, capability.cause, "", "note"
+                        number, capability.message, capability.cause, fix="", level="note"
                     )
     for finding in findings.values():
         yield SkillFinding(
@@ -128,13 +125,14 @@ def scan_file(path: str, body: bytes) -> Iterator[SkillFinding]:
 
 def scan_text(text: str) -> Iterator[SkillFinding]:
     """Scan the text of a skill. Each match is reported with its line; a match is a hint, not proof."""
-    hidden = HIDDEN_CHARACTERS.search(text) is not None
+    has_hidden_characters = HIDDEN_CHARACTERS.search(text) is not None
     lines = text.split("\n")
     shown = "\n".join(line[:MAX_LINE_CHARS] for line in lines)
     # Searching the whole text first is faster, because most texts have no match.
     risks = [risk for risk in RISKS if risk.pattern.search(shown)]
     for number, line in enumerate(lines, 1):
-        if hidden and (match := HIDDEN_CHARACTERS.search(line.lstrip("\ufeff") if number == 1 else line)):
+        checked = line.lstrip("\ufeff") if number == 1 else line  # a byte order mark is allowed
+        if has_hidden_characters and (match := HIDDEN_CHARACTERS.search(checked)):
             message = f"There is an invisible character (U+{ord(match[0]):04X})."
             yield SkillFinding(
                 number, message, "It can hide text or show it in another order.", "Remove it.", "warning"

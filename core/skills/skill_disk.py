@@ -6,7 +6,7 @@ from hashlib import sha256
 from importlib import resources
 from importlib.abc import Traversable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from core.domain.problems import Problem
 from core.domain.skill import SKILL_FILE, Skill, SkillFile, SkillSource
@@ -55,13 +55,23 @@ class DiskSkill:
 
 def files_digest(files: tuple[SkillFile, ...]) -> str:
     """Return one digest of all files: their paths, contents and executable flags."""
-    lines = (f"{file.path}\0{file.digest}\0{int(file.executable)}\n" for file in sorted(files, key=lambda f: f.path))
+    lines = (
+        f"{file.path}\0{file.digest}\0{int(file.executable)}\n" for file in sorted(files, key=lambda file: file.path)
+    )
     return sha256("".join(lines).encode("utf-8", "replace")).hexdigest()
 
 
 def blob_name(body: bytes) -> str:
     """Return the hash under which the database stores these contents as a blob."""
     return sha256(body).hexdigest()
+
+
+class _CachedFile(NamedTuple):
+    """A file as it was read. `stamp` changes when the file does. `body` is kept for SKILL.md only."""
+
+    stamp: tuple[int, ...]
+    file: SkillFile
+    body: bytes
 
 
 class SkillDisk:
@@ -79,7 +89,7 @@ class SkillDisk:
         self._home = home
         self._packages = packages
         self._builtin_root = builtin or resources.files("resources") / "skills"
-        self._cache: dict[str, tuple[tuple[int, ...], SkillFile, bytes]] = {}
+        self._cache: dict[str, _CachedFile] = {}  # by path
         self._builtin: tuple[DiskSkill, ...] | None = None
 
     def scan(self, folder: Path | None) -> list[DiskSkill]:
@@ -129,13 +139,12 @@ class SkillDisk:
     def _under(self, root: Path, source: SkillSource, bases: tuple[str, ...] = BASES) -> Iterator[DiskSkill]:
         try:
             with FileBroker(root) as broker:
-                names: set[str] = set()
+                found: set[str] = set()
                 for base in bases:
                     for folder in _skill_folders(broker, base):
-                        if (
-                            real := broker.resolve(folder)
-                        ) not in names:  # one of the base folders may be a link to another
-                            names.add(real)
+                        resolved = broker.resolve(folder)
+                        if resolved not in found:  # one of the base folders may be a link to another
+                            found.add(resolved)
                             yield self._read_skill(broker, root, folder, source)
         except (Problem, OSError):
             return
@@ -143,40 +152,49 @@ class SkillDisk:
     def _read_skill(self, broker: FileBroker, root: Path, folder: str, source: SkillSource) -> DiskSkill:
         key = f"{source}:{root / folder}"
         try:
-            files, main = [], b""
+            files = []
+            skill_md = b""
             for path, kind in walk_files(broker, folder):
                 if kind != "file":
                     refuse_link(path)
-                check_file_name(path[len(folder) + 1 :])
-                file, body = self._read_file(broker, root, path, path[len(folder) + 1 :])
-                files.append(file)
-                main = body if file.path == SKILL_FILE else main
+                name = path.removeprefix(f"{folder}/")
+                check_file_name(name)
+                cached = self._read_file(broker, root, path, name)
+                files.append(cached.file)
+                if name == SKILL_FILE:
+                    skill_md = cached.body
                 if len(files) > MAX_FILES or sum(entry.size for entry in files) > MAX_TOTAL_BYTES:
                     limit = f"A skill may have up to {MAX_FILES:,} files and {MAX_TOTAL_BYTES >> 20} MB."
                     raise Problem("It is too large for a skill.", limit)
-            return DiskSkill(key, source, root / folder, tuple(files), main)
+            return DiskSkill(key, source, root / folder, tuple(files), skill_md)
         except (Problem, OSError) as error:
             return DiskSkill(key, source, root / folder, error=str(error))
 
-    def _read_file(self, broker: FileBroker, root: Path, path: str, name: str) -> tuple[SkillFile, bytes]:
+    def _read_file(self, broker: FileBroker, root: Path, path: str, name: str) -> _CachedFile:
+        """Return the file at `path` below `root`, from the cache if it is unchanged.
+
+        `name` is its path in the skill.
+        """
         stat = broker.stat(path)
         stamp = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) if stat else ()
         full_path = str(root / path)
         cached = self._cache.get(full_path)
-        if cached and stamp and cached[0] == stamp and cached[1].path == name:
-            return cached[1], cached[2]
+        if cached and stamp and cached.stamp == stamp and cached.file.path == name:
+            return cached
         body = broker.read(path, MAX_FILE_BYTES, allow_secrets=False)
         file = SkillFile(name, blob_name(body), len(body), bool(broker.mode(path) & 0o100))
-        self._cache[full_path] = (stamp, file, body if name == SKILL_FILE else b"")
-        return self._cache[full_path][1:]
+        self._cache[full_path] = _CachedFile(stamp, file, body if name == SKILL_FILE else b"")
+        return self._cache[full_path]
 
     def _read_builtin(self, root: Traversable) -> DiskSkill:
-        files, main = [], b""
+        files = []
+        skill_md = b""
         for path, item in _walk(root):
             body = item.read_bytes()
             files.append(SkillFile(path, blob_name(body), len(body), path.startswith("scripts/")))
-            main = body if path == SKILL_FILE else main
-        return DiskSkill(f"builtin/{root.name}", "builtin", Path(root.name), tuple(files), main)
+            if path == SKILL_FILE:
+                skill_md = body
+        return DiskSkill(f"builtin/{root.name}", "builtin", Path(root.name), tuple(files), skill_md)
 
 
 def _skill_folders(broker: FileBroker, folder: str, level: int = 0) -> Iterator[str]:
@@ -202,14 +220,15 @@ def _folders(root: Traversable) -> list[Traversable]:
     return sorted((item for item in root.iterdir() if (item / SKILL_FILE).is_file()), key=lambda item: item.name)
 
 
-def _walk(root: Traversable, before: str = "") -> Iterator[tuple[str, Traversable]]:
+def _walk(root: Traversable, prefix: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield the files in a folder with their paths. `prefix` is put before the paths."""
     for item in sorted(root.iterdir(), key=lambda child: child.name):
         if item.name in IGNORED_NAMES:
             continue
         if item.is_dir():
-            yield from _walk(item, f"{before}{item.name}/")
+            yield from _walk(item, f"{prefix}{item.name}/")
         else:
-            yield before + item.name, item
+            yield prefix + item.name, item
 
 
 def _at(root: Traversable, path: str) -> Traversable:

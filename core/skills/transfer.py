@@ -8,12 +8,14 @@ import unicodedata
 import zipfile
 from collections.abc import Collection
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.problems import Problem
 from core.domain.skill import NAME_LIMIT, SKILL_FILE, ImportedSkill, SkillFinding, is_valid_name
-from core.skills.library import LIBRARY_PREFIX, SkillContents, SkillLibrary, list_files
+from core.skills.library import LIBRARY_PREFIX, SkillLibrary
 from core.skills.risk_scan import scan_file
 from core.skills.skill_archive import PackedSkill, read_skills
+from core.skills.skill_contents import SkillContents, list_files
 from core.skills.skill_disk import files_digest
 from core.skills.skill_md import decode_text, parse_skill
 
@@ -22,7 +24,8 @@ ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that two exports of a skill
 
 async def preview_import(library: SkillLibrary, path: Path, *, replace: bool = False) -> tuple[ImportedSkill, ...]:
     """Return what importing a zip file or folder would add, without adding it."""
-    return tuple(preview for preview, _ in await asyncio.to_thread(_preview_all, library, path, replace))
+    previews = await asyncio.to_thread(_preview_all, library, path, replace)
+    return tuple(preview.imported for preview in previews)
 
 
 def inspect_skills(path: Path) -> tuple[ImportedSkill, ...]:
@@ -33,7 +36,9 @@ def inspect_skills(path: Path) -> tuple[ImportedSkill, ...]:
             previews.append(_failed_import(packed, packed.error))
             continue
         name, findings, text = _inspect(packed)
-        previews.append(ImportedSkill(name or packed.folder, "", findings, tuple(packed.files), text))
+        previews.append(
+            ImportedSkill(name=name or packed.folder, key="", findings=findings, files=tuple(packed.files), text=text)
+        )
     return tuple(previews)
 
 
@@ -41,17 +46,29 @@ def _failed_import(packed: PackedSkill, problem: Problem) -> ImportedSkill:
     return ImportedSkill(packed.folder, "", error=str(problem))
 
 
-def _inspect(packed: PackedSkill) -> tuple[str, tuple[SkillFinding, ...], str]:
-    """Return a skill's name, the findings for all of its files, and its SKILL.md text.
+class _Inspection(NamedTuple):
+    """What is in a packed skill: its name ("" if it is unusable), the findings for its files, and its SKILL.md text."""
 
-    The name of an unusable one is "".
-    """
+    name: str
+    findings: tuple[SkillFinding, ...]
+    text: str
+
+
+class _Preview(NamedTuple):
+    """A packed skill, and what importing it would add."""
+
+    imported: ImportedSkill
+    packed: PackedSkill
+
+
+def _inspect(packed: PackedSkill) -> _Inspection:
     text, encoding_findings = decode_text(packed.files[SKILL_FILE])
     parsed = parse_skill(text, packed.files.keys(), folder=packed.folder)
-    file_findings = (
-        each for path, body in packed.files.items() if path != SKILL_FILE for each in scan_file(path, body)
-    )
-    return parsed.skill.name if parsed.skill else "", (*encoding_findings, *parsed.findings, *file_findings), text
+    findings = [*encoding_findings, *parsed.findings]
+    for path, body in packed.files.items():
+        if path != SKILL_FILE:
+            findings += scan_file(path, body)
+    return _Inspection(name=parsed.skill.name if parsed.skill else "", findings=tuple(findings), text=text)
 
 
 async def import_skills(
@@ -62,7 +79,8 @@ async def import_skills(
     Added skills are untrusted. If a skill of the same name exists, a number is appended to the name or, with `replace`,
     a version is added to the existing skill. Raise Problem, with nothing added, if one of `names` is not found.
     """
-    imported, previews = [], await asyncio.to_thread(_preview_all, library, path, replace)
+    imported = []
+    previews = await asyncio.to_thread(_preview_all, library, path, replace)
     existing = {name for preview, _ in previews for name in (preview.name, preview.key)}
     if missing := next((name for name in names if name not in existing), ""):
         has = ", ".join(preview.name for preview, _ in previews[:20])
@@ -120,45 +138,41 @@ def _write_folder(part: Path, bodies: SkillContents) -> None:
             file.chmod(0o755)
 
 
-def _preview_all(library: SkillLibrary, path: Path, replace: bool) -> list[tuple[ImportedSkill, PackedSkill]]:
+def _preview_all(library: SkillLibrary, path: Path, replace: bool) -> list[_Preview]:
     taken_keys: set[str] = set()
     previews = []
     for packed in read_skills(path):
         preview = _preview_one(library, packed, taken_keys, replace)
         taken_keys.add(preview.key)
-        previews.append((preview, packed))
+        previews.append(_Preview(preview, packed))
     return previews
 
 
 def _preview_one(library: SkillLibrary, packed: PackedSkill, taken_keys: set[str], replace: bool) -> ImportedSkill:
     if packed.error:
         return _failed_import(packed, packed.error)
-    skill_name, findings, text = _inspect(packed)
-    if not skill_name:
-        why = next((finding.message for finding in findings if finding.level == "error"), "")
-        return ImportedSkill(packed.folder, "", findings, tuple(packed.files), text, error=why)
-    preferred = _name(skill_name, packed.folder)
-    digest = files_digest(list_files(_bodies(packed)))
-    name, number = preferred, 1
-    while (existing := library.digest(f"{LIBRARY_PREFIX}{name}")) or f"{LIBRARY_PREFIX}{name}" in taken_keys:
-        if existing == digest:
-            return ImportedSkill(
-                skill_name, f"{LIBRARY_PREFIX}{name}", findings, tuple(packed.files), text, name_taken_by="same"
-            )
-        if replace and f"{LIBRARY_PREFIX}{name}" not in taken_keys:
-            return ImportedSkill(
-                skill_name, f"{LIBRARY_PREFIX}{name}", findings, tuple(packed.files), text, name_taken_by="other"
-            )
-        number += 1
-        name = f"{preferred[: NAME_LIMIT - 4].rstrip('-')}-{number}"
-    return ImportedSkill(
-        skill_name,
-        f"{LIBRARY_PREFIX}{name}",
-        findings,
-        tuple(packed.files),
-        text,
-        name_taken_by="other" if number > 1 else "",
+    inspection = _inspect(packed)
+    preview = ImportedSkill(
+        name=inspection.name or packed.folder,
+        key="",
+        findings=inspection.findings,
+        files=tuple(packed.files),
+        text=inspection.text,
     )
+    if not inspection.name:
+        errors = [finding.message for finding in inspection.findings if finding.level == "error"]
+        return dataclasses.replace(preview, error=errors[0] if errors else "")
+    preferred = _name(inspection.name, packed.folder)
+    digest = files_digest(list_files(_bodies(packed)))
+    key, number = f"{LIBRARY_PREFIX}{preferred}", 1
+    while (existing := library.digest(key)) or key in taken_keys:
+        if existing == digest:
+            return dataclasses.replace(preview, key=key, name_taken_by="same")
+        if replace and key not in taken_keys:
+            return dataclasses.replace(preview, key=key, name_taken_by="other")
+        number += 1
+        key = f"{LIBRARY_PREFIX}{preferred[: NAME_LIMIT - 4].rstrip('-')}-{number}"
+    return dataclasses.replace(preview, key=key, name_taken_by="other" if number > 1 else "")
 
 
 def _name(name: str, folder: str) -> str:

@@ -5,27 +5,44 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.problems import Problem
 
-HEAD = b"SQLite format 3\0"
-# For each table of ALMA: the kind of its memories, and the field of that kind for each column. "" is the memory's text.
-ALMA: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
+SQLITE_HEADER = b"SQLite format 3\0"
+
+
+class _AlmaTable(NamedTuple):
+    """How to read a table of ALMA: the kind of its memories, and the field of that kind for each column.
+
+    `text_column` is the column that is the text of the memory; None if the text is composed from the fields.
+    """
+
+    kind: str
+    fields: Mapping[str, str]
+    text_column: str | None = None
+
+
+_PREFERENCES = _AlmaTable("preference", {"category": "about"}, text_column="preference")
+ALMA_TABLES: Mapping[str, _AlmaTable] = MappingProxyType(
     {
-        "heuristics": ("heuristic", {"condition": "when", "strategy": "do"}),
-        "outcomes": ("outcome", {"task_description": "task", "strategy_used": "tried", "error_message": "error"}),
-        "domain_knowledge": ("knowledge", {"fact": "", "domain": "about", "source": "source"}),
-        "anti_patterns": ("anti-pattern", {"pattern": "what", "why_bad": "why", "better_alternative": "instead"}),
-        "preferences": ("preference", {"preference": "", "category": "about"}),
-        "user_preferences": ("preference", {"preference": "", "category": "about"}),
+        "heuristics": _AlmaTable("heuristic", {"condition": "when", "strategy": "do"}),
+        "outcomes": _AlmaTable(
+            "outcome", {"task_description": "task", "strategy_used": "tried", "error_message": "error"}
+        ),
+        "domain_knowledge": _AlmaTable("knowledge", {"domain": "about", "source": "source"}, text_column="fact"),
+        "anti_patterns": _AlmaTable(
+            "anti-pattern", {"pattern": "what", "why_bad": "why", "better_alternative": "instead"}
+        ),
+        "preferences": _PREFERENCES,
+        "user_preferences": _PREFERENCES,
     }
 )
 
 
 def is_sqlite_file(file: Path) -> bool:
     with file.open("rb") as opened:
-        return opened.read(len(HEAD)) == HEAD
+        return opened.read(len(SQLITE_HEADER)) == SQLITE_HEADER
 
 
 def read_alma_memories(file: Path) -> list[dict[str, Any]]:
@@ -37,35 +54,39 @@ def read_alma_memories(file: Path) -> list[dict[str, Any]]:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
             db.row_factory = sqlite3.Row
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-            alma_tables = [table for table in ALMA if table in tables]
+            alma_tables = [table for table in ALMA_TABLES if table in tables]
             if not alma_tables:
                 raise _import_problem(file, "The database has none of ALMA's tables.")
             return [
                 memory
                 for table in alma_tables
                 for row in db.execute(f"SELECT * FROM {table}")
-                if (memory := _memory(table, row))
+                if (memory := _memory(ALMA_TABLES[table], row))
             ]
     except sqlite3.Error as error:
         raise _import_problem(file, f"{error}.") from error
 
 
-def _memory(table: str, row: sqlite3.Row) -> dict[str, Any] | None:
-    kind, fields = ALMA[table]
-    values = {name: str(row[column] or "").strip() for column, name in fields.items() if column in row.keys()}  # noqa: SIM118 - iterating a Row yields values, not names
-    text = values.pop("", "")
-    if kind == "outcome":
-        values["status"] = "succeeded" if _value(row, "success") else "failed"
-    confidence = _value(row, "confidence")
+def _memory(table: _AlmaTable, row: sqlite3.Row) -> dict[str, Any] | None:
+    """Return the memory in a row; None if the row is empty."""
+    text = _text(row, table.text_column) if table.text_column else ""
+    values = {name: _text(row, column) for column, name in table.fields.items()}
     if not text and not any(values.values()):
         return None
-    parts = {name: value for name, value in values.items() if value and not value.startswith("[To be determined")}
+    if table.kind == "outcome":
+        values["status"] = "succeeded" if _value(row, "success") else "failed"
+    fields = {name: value for name, value in values.items() if value and not value.startswith("[To be determined")}
+    confidence = _value(row, "confidence")
     score = float(confidence) if isinstance(confidence, int | float) else 0.5
-    return {"kind": kind, "text": text, "fields": parts, "confidence": min(1.0, max(0.0, score))}
+    return {"kind": table.kind, "text": text, "fields": fields, "confidence": min(1.0, max(0.0, score))}
 
 
-def _value(row: sqlite3.Row, name: str) -> Any:
-    return row[name] if name in row.keys() else None  # noqa: SIM118 - iterating a Row yields values, not names
+def _text(row: sqlite3.Row, column: str) -> str:
+    return str(_value(row, column) or "").strip()
+
+
+def _value(row: sqlite3.Row, column: str) -> Any:
+    return row[column] if column in row.keys() else None  # noqa: SIM118 - iterating a Row yields values, not names
 
 
 def _import_problem(file: Path, cause: str) -> Problem:

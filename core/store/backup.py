@@ -114,7 +114,7 @@ def copy_database(path: Path, target: Path) -> Backup:
 
 def backup_paths(path: Path) -> list[Path]:
     """Return the paths of all backups, newest first, without reading them."""
-    return _names(backup_folder(path))
+    return _backup_files(backup_folder(path))
 
 
 def verify(path: Path) -> Backup:
@@ -124,7 +124,7 @@ def verify(path: Path) -> Backup:
 
 def verified_backups(path: Path) -> Iterator[Backup]:
     """Yield every backup, newest first. Each is verified only when the iteration reaches it."""
-    return map(verify, _names(backup_folder(path)))
+    return map(verify, _backup_files(backup_folder(path)))
 
 
 def newest_valid_backup(path: Path) -> Backup | None:
@@ -190,11 +190,14 @@ def _not_restored(error: OSError, fix: str) -> Problem:
     return Problem("The backup could not be restored.", f"{error.strerror or error}.", fix)
 
 
-def _names(folder: Path) -> list[Path]:
+def _backup_files(folder: Path) -> list[Path]:
     """Return the backups, newest first. Of two from the same day, one made before a migration counts as older."""
-    named = [(item, match) for item in folder.glob("journeyman-*.db") if (match := NAME.fullmatch(item.name))]
-    newest_first = sorted(named, key=lambda each: (each[1]["day"], not each[1]["before"], each[0].name), reverse=True)
-    return [item for item, _ in newest_first]
+
+    def age(name: re.Match[str]) -> tuple[str, bool, str]:
+        return name["day"], not name["before"], name.string
+
+    names = [match for file in folder.glob("journeyman-*.db") if (match := NAME.fullmatch(file.name))]
+    return [folder / name.string for name in sorted(names, key=age, reverse=True)]
 
 
 def _delete_surplus(folder: Path) -> None:
@@ -202,11 +205,11 @@ def _delete_surplus(folder: Path) -> None:
 
     Call this after a valid backup was made, so that one remains.
     """
-    paths = _names(folder)
-    before = [item for item in paths if "-before-" in item.name]
-    daily = [item for item in paths if "-before-" not in item.name]
-    for old in daily[KEEP_DAILY:] + before[KEEP_BEFORE_MIGRATION:]:
-        old.unlink(missing_ok=True)
+    backups = _backup_files(folder)
+    before_migration = [file for file in backups if "-before-" in file.name]
+    daily = [file for file in backups if "-before-" not in file.name]
+    for surplus in daily[KEEP_DAILY:] + before_migration[KEEP_BEFORE_MIGRATION:]:
+        surplus.unlink(missing_ok=True)
     for partial in folder.glob(f"journeyman-*{PARTIAL_SUFFIX}*"):
         with suppress(FileNotFoundError):  # another thread may have renamed or deleted the file
             if time.time() - partial.stat().st_mtime > ABANDONED_AFTER_S:

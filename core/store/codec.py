@@ -46,13 +46,13 @@ def type_adapter(kind: str) -> "TypeAdapter[SessionEvent]":
 def encode_event(event: SessionEvent) -> EncodedEvent:
     """Encode an event. What JSON cannot represent is replaced: surrogates, infinities and NaN."""
     try:
-        packed = _encode(event)
+        encoded = _encode(event)
     except ValueError:  # raised by Python or pydantic for a surrogate
         return _encode(_sanitized(event))
     # pydantic writes infinity and NaN as null. No valid event has a null in their place.
-    if ":null" in packed.payload and (sanitized := _sanitized(event)) != event:
+    if ":null" in encoded.payload and (sanitized := _sanitized(event)) != event:
         return _encode(sanitized)
-    return packed
+    return encoded
 
 
 def decode_event(kind: str, payload: str | bytes) -> SessionEvent:
@@ -79,15 +79,15 @@ def _encode(event: SessionEvent) -> EncodedEvent:
     stored_event: SessionEvent = _truncate_texts(event, blobs)
     kind = EVENT_KINDS[type(event)]
     payload = type_adapter(kind).serializer.to_json(stored_event, exclude_defaults=True).decode()
-    return EncodedEvent(event, stored_event, kind, payload, blobs)
+    return EncodedEvent(full_event=event, stored_event=stored_event, kind=kind, payload=payload, blobs=blobs)
 
 
 def _truncate_texts(value: Any, blobs: dict[str, bytes]) -> Any:
     """Return the value with every long text truncated. Add the full texts to `blobs` by their hash."""
     changes: dict[str, Any] = {}
-    for name, nested in _fields(value.__class__):
+    for name, field_type in _text_fields(value.__class__):
         old = getattr(value, name)
-        new = _truncate(old, blobs) if nested is Text else tuple([_truncate_texts(item, blobs) for item in old])
+        new = _truncate(old, blobs) if field_type is Text else tuple([_truncate_texts(item, blobs) for item in old])
         if new is not old and new != old:
             changes[name] = new
     return dataclasses.replace(value, **changes) if changes else value
@@ -95,9 +95,9 @@ def _truncate_texts(value: Any, blobs: dict[str, bytes]) -> Any:
 
 def _load_texts(value: Any, read: Callable[[str], bytes | None]) -> Any:
     changes: dict[str, Any] = {}
-    for name, nested in _fields(value.__class__):
+    for name, field_type in _text_fields(value.__class__):
         new = old = getattr(value, name)
-        if nested is tuple:
+        if field_type is tuple:
             new = tuple([_load_texts(item, read) for item in old])
         elif old.blob and (body := read(old.blob)) is not None:
             new = Text(body.decode("utf-8", "replace"), old.size, old.blob)
@@ -115,18 +115,18 @@ def _truncate(text: Text, blobs: dict[str, bytes]) -> Text:
     return Text(text.head[:HEAD_LENGTH], len(body), name)
 
 
-def _replace_nulls(plain: Any, error: ValueError) -> bool:
+def _replace_nulls(fields: Any, error: ValueError) -> bool:
     """Replace null by 0 where validation required a number: earlier versions wrote infinity and NaN as null.
 
-    Return whether all errors were of this kind.
+    Return whether there were such nulls, and no other value in the place of a number.
     """
-    places: list[Any] = [item["loc"] for item in getattr(error, "errors", list)() if item["type"] == "float_type"]
-    for *path, name in places:
-        at = reduce(lambda inner, step: inner[step], path, plain)
-        if at[name] is not None:
+    locations: list[Any] = [item["loc"] for item in getattr(error, "errors", list)() if item["type"] == "float_type"]
+    for *path, name in locations:
+        container = reduce(lambda value, key: value[key], path, fields)
+        if container[name] is not None:
             return False
-        at[name] = 0.0
-    return bool(places)
+        container[name] = 0.0
+    return bool(locations)
 
 
 def _sanitized(value: Any) -> Any:
@@ -134,7 +134,9 @@ def _sanitized(value: Any) -> Any:
     if isinstance(value, str):
         return to_utf8(value).decode()
     if isinstance(value, float):
-        return 0.0 if isnan(value) else max(-float_info.max, min(float_info.max, value))
+        if isnan(value):
+            return 0.0
+        return max(-float_info.max, min(float_info.max, value))
     if isinstance(value, tuple):
         return tuple(map(_sanitized, value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -143,7 +145,7 @@ def _sanitized(value: Any) -> Any:
 
 
 @cache
-def _fields(owner: type) -> tuple[tuple[str, Any], ...]:
+def _text_fields(owner: type) -> tuple[tuple[str, Any], ...]:
     """Return the fields of a dataclass that may contain texts: their names, and Text or tuple as their type."""
     return tuple(
         (field.name, field.type if field.type is Text else tuple)

@@ -1,13 +1,16 @@
 """Reads the SQLite database in which Cursor's command line stores one session."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.domain.protobuf import fields
 from core.store.foreign_db import has_columns, open_foreign_db
 
-MESSAGES, FOLDERS = 1, 9  # field numbers in the root blob: the IDs of the messages, and the folders
+# Field numbers in the root blob.
+MESSAGE_ID = 1
+FOLDER = 9
 
 
 class CursorSession(NamedTuple):
@@ -28,8 +31,20 @@ def read_cursor_session(path: Path) -> CursorSession:
         row = db.execute("SELECT value FROM meta WHERE key = '0'").fetchone()
         details = json.loads(bytes.fromhex(row["value"])) if row else {}
         root = db.execute("SELECT data FROM blobs WHERE id = ?", (details.get("latestRootBlobId"),)).fetchone()
-        texts = [one for one in fields(bytes(root["data"])) if isinstance(one[1], bytes)] if root else []
-        ids = [value.hex() for number, value in texts if number == MESSAGES]
-        folder = next((value.decode("utf-8", "replace") for number, value in texts if number == FOLDERS), "")
-        found = (db.execute("SELECT data FROM blobs WHERE id = ?", (id,)).fetchone() for id in ids)
-        return CursorSession(details, folder, [bytes(row["data"]) for row in found if row])
+        root_fields = list(fields(bytes(root["data"]))) if root else []
+        message_ids = _values(root_fields, MESSAGE_ID)
+        folders = _values(root_fields, FOLDER)
+        rows = [
+            db.execute("SELECT data FROM blobs WHERE id = ?", (message_id.hex(),)).fetchone()
+            for message_id in message_ids
+        ]
+        return CursorSession(
+            details=details,
+            folder=folders[0].decode("utf-8", "replace") if folders else "",
+            messages=[bytes(row["data"]) for row in rows if row],
+        )
+
+
+def _values(root_fields: Iterable[tuple[int, Any]], number: int) -> list[bytes]:
+    """Return the values of the fields with a number. Values that are no bytes are left out."""
+    return [value for field_number, value in root_fields if field_number == number and isinstance(value, bytes)]

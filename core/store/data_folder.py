@@ -79,7 +79,7 @@ def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
         finish_swap(path, replacement_path(path))
         marker = read_marker(path)
         check = _repair_before_open(path, marker)
-        database, repair = _open_or_repair(path, synchronous)
+        opened = _open_or_repair(path, synchronous)
     except Problem as problem:
         if is_disk_full(problem.__cause__, folder):
             return _open_read_only(path, _DISK_FULL)
@@ -90,10 +90,15 @@ def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
         raise (unwritable_folder(folder, error) if isinstance(error, OSError) else to_problem(error)) from error
     ballast = Ballast(folder)
     ballast.fill()
-    database.on_disk_full = ballast.release
-    database.on_space_freed = ballast.fill
-    warnings = check.warnings if repair is None else (*check.warnings, repair)
-    return DataFolder(path, database, ballast, warnings, was_closed=marker is None or marker.closed)
+    opened.database.on_disk_full = ballast.release
+    opened.database.on_space_freed = ballast.fill
+    return DataFolder(
+        path=path,
+        database=opened.database,
+        ballast=ballast,
+        warnings=check.warnings if opened.repair is None else (*check.warnings, opened.repair),
+        was_closed=marker is None or marker.closed,
+    )
 
 
 def _repair_before_open(path: Path, marker: ShutdownMarker | None) -> FileCheck:
@@ -102,11 +107,13 @@ def _repair_before_open(path: Path, marker: ShutdownMarker | None) -> FileCheck:
     After a clean shutdown, the check is quick; otherwise it reads every page.
     """
     is_log_missing = marker is not None and not marker.closed and not wal_path(path).exists()
-    clean = marker is not None and path.exists() and is_unchanged(path, marker) and not file_size(wal_path(path))
-    health = check_health(path, thorough=not clean)
+    has_log = file_size(wal_path(path)) > 0
+    was_closed = marker is not None and path.exists() and is_unchanged(path, marker) and not has_log
+    health = check_health(path, thorough=not was_closed)
     match health.state:
         case "missing" | "empty":
-            if (marker is not None and marker.had_data) or file_size(wal_path(path)):
+            had_data = marker is not None and marker.had_data
+            if had_data or has_log:
                 raise _missing_file(path, health, marker)
             return FileCheck()
         case "foreign":
@@ -159,8 +166,15 @@ def repair_data_folder(folder: Path) -> FileCheck:
         raise (unwritable_folder(folder, error) if isinstance(error, OSError) else to_problem(error)) from error
 
 
-def _open_or_repair(path: Path, synchronous: str) -> tuple[Database, ErrorDetails | None]:
-    """Open a file that was checked. If it turns out to be corrupt only now, repair it first and describe how."""
+class _OpenedDatabase(NamedTuple):
+    """The writing connection, and how damage was repaired that was found only when it was opened."""
+
+    database: Database
+    repair: ErrorDetails | None
+
+
+def _open_or_repair(path: Path, synchronous: str) -> _OpenedDatabase:
+    """Open a file that was checked. If it turns out to be corrupt only now, repair it first."""
     repair = None
     try:
         database = Database(path, synchronous=synchronous)
@@ -175,14 +189,16 @@ def _open_or_repair(path: Path, synchronous: str) -> tuple[Database, ErrorDetail
         database.close()
         raise
     database.on_closed = lambda intact: _mark_closed(path, intact)
-    return database, repair
+    return _OpenedDatabase(database, repair)
 
 
 def _mark_open(path: Path) -> None:
-    for part in DATABASE_SUFFIXES:
+    """Make the files of the database private, and record that it is open."""
+    for suffix in DATABASE_SUFFIXES:
         # Change the mode by path: closing a descriptor of the file would drop SQLite's POSIX locks in this process.
-        if path.with_name(path.name + part).exists():
-            path.with_name(path.name + part).chmod(0o600)
+        file = path.with_name(path.name + suffix)
+        if file.exists():
+            file.chmod(0o600)
     write_marker(path, closed=False, events=_event_count(path))
 
 
@@ -244,7 +260,13 @@ def _open_read_only(path: Path, reason: _ReadOnlyReason) -> DataFolder:
             warnings = [ErrorDetails("The data is read-only. Nothing can be changed or run.", cause, fix)]
             if _has_events_without_rows(path):
                 warnings.append(ErrorDetails("The newest events are not shown.", NOT_DERIVED, fix))
-            return DataFolder(path, None, Ballast(path.parent), tuple(warnings), immutable=not has_wal)
+            return DataFolder(
+                path=path,
+                database=None,
+                ballast=Ballast(path.parent),
+                warnings=tuple(warnings),
+                immutable=not has_wal,
+            )
 
 
 def _has_events_without_rows(path: Path) -> bool:

@@ -42,6 +42,14 @@ class WriteJob(NamedTuple):
     no_transaction: bool = False
 
 
+class _FinishedJob(NamedTuple):
+    """A job with its result and its error, one of which is None."""
+
+    job: WriteJob
+    result: Any
+    error: BaseException | None
+
+
 class Database:
     """The writing connection, open from construction until `close`. The constructor raises Problem if opening fails.
 
@@ -176,13 +184,13 @@ class Database:
         closed = Problem("The data file is closed.", "Journeyman is shutting down.", "Start Journeyman again.")
         with contextlib.suppress(Empty):
             while True:
-                self._finish([(job, None, closed) for job in self._jobs.get_nowait() if job])
+                self._finish([_FinishedJob(job, None, closed) for job in self._jobs.get_nowait() if job])
 
     def _run_jobs(self, db: sqlite3.Connection) -> None:
         while job := self._next(db):
             if job.no_transaction:
                 self._write_derived(db)
-                self._finish([(job, *self._attempt(db, job))])
+                self._finish([self._attempt(db, job)])
             else:
                 self._commit(db, [job, *self._more_jobs()])
 
@@ -205,7 +213,8 @@ class Database:
 
         An error is not reported, because the next job meets it as well. The rows are tried again later.
         """
-        waiting, self._due = len(self._waiting), None
+        waiting_count = len(self._waiting)
+        self._due = None
         try:
             if self.derived.is_pending:
                 if self._synchronous == "FULL":
@@ -220,7 +229,7 @@ class Database:
         finally:
             with contextlib.suppress(sqlite3.Error):
                 db.execute(f"PRAGMA synchronous = {self._synchronous}")
-            for _ in range(waiting):
+            for _ in range(waiting_count):
                 self._waiting.popleft().set()
 
     def _more_jobs(self) -> Iterator[WriteJob]:
@@ -255,9 +264,9 @@ class Database:
                 for job in batch:
                     self._commit(db, [job])
             else:
-                self._finish([(batch[0], None, to_problem(error, self.path.parent))])
+                self._finish([_FinishedJob(batch[0], None, to_problem(error, self.path.parent))])
         else:
-            self._finish([(job, result, None) for job, result in zip(batch, results, strict=True)])
+            self._finish([_FinishedJob(job, result, None) for job, result in zip(batch, results, strict=True)])
             self._relieved = self._relieved and not self.on_space_freed()
 
     def _transact(self, db: sqlite3.Connection, works: list[Callable[[sqlite3.Connection], Any]]) -> list[Any]:
@@ -283,24 +292,25 @@ class Database:
                 "Move the file back, or quit Journeyman and restore a backup. Until then, nothing is saved.",
             )
 
-    def _attempt(self, db: sqlite3.Connection, job: WriteJob) -> tuple[Any, BaseException | None]:
+    def _attempt(self, db: sqlite3.Connection, job: WriteJob) -> _FinishedJob:
+        """Run a job outside of any transaction."""
         try:
-            return job.work(db), None
+            return _FinishedJob(job, job.work(db), None)
         except Exception as error:
-            return None, to_problem(error, self.path.parent)
+            return _FinishedJob(job, None, to_problem(error, self.path.parent))
 
-    def _finish(self, ends: list[tuple[WriteJob, Any, BaseException | None]]) -> None:
+    def _finish(self, finished: list[_FinishedJob]) -> None:
         """Report the results of jobs to their event loops, in the order of the commits. Each loop is woken once."""
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[WriteJob, Any, BaseException | None]]] = {}
-        for end in ends:
-            by_loop.setdefault(end[0].loop, []).append(end)
-        for loop, ended in by_loop.items():
+        by_loop: dict[asyncio.AbstractEventLoop, list[_FinishedJob]] = {}
+        for item in finished:
+            by_loop.setdefault(item.job.loop, []).append(item)
+        for loop, items in by_loop.items():
             with contextlib.suppress(RuntimeError):  # raised if the loop is closed
-                loop.call_soon_threadsafe(_deliver, ended)
+                loop.call_soon_threadsafe(_deliver, items)
 
 
-def _deliver(ends: list[tuple[WriteJob, Any, BaseException | None]]) -> None:
-    for job, result, error in ends:
+def _deliver(finished: list[_FinishedJob]) -> None:
+    for job, result, error in finished:
         job.done(result, error)
 
 
@@ -308,10 +318,9 @@ def connect(path: Path, synchronous: str) -> sqlite3.Connection:
     """Open the file for writing and migrate it to the latest schema. An older file is backed up first."""
     try:
         if file_size(path):
-            with contextlib.closing(
-                open_read_only(path)
-            ) as first:  # a writable connection would modify the file when it is closed
-                check_compatible(first)
+            # Checked through a read-only connection: a writable one would modify the file when it is closed.
+            with contextlib.closing(open_read_only(path)) as existing:
+                check_compatible(existing)
         touch_private(path)
     except OSError as error:
         raise unwritable_folder(path.parent, error) from error
@@ -339,7 +348,7 @@ def is_disk_full(error: BaseException | None, folder: Path) -> bool:
     On a full disk even deletions fail, and SQLite reports SQLITE_IOERR instead of SQLITE_FULL if it cannot enlarge its
     WAL index.
     """
-    name = _name_of(error)
+    name = _sqlite_error_name(error)
     return (
         is_no_space_error(error)
         or name.startswith("SQLITE_FULL")
@@ -347,7 +356,7 @@ def is_disk_full(error: BaseException | None, folder: Path) -> bool:
     )
 
 
-def _name_of(error: BaseException | None) -> str:
+def _sqlite_error_name(error: BaseException | None) -> str:
     return getattr(error, "sqlite_errorname", "") if isinstance(error, sqlite3.Error) else ""
 
 
@@ -356,13 +365,14 @@ def to_problem(error: BaseException, folder: Path | None = None) -> BaseExceptio
 
     If `folder` is on a full disk, errors that SQLite reports under another code also become "disk full".
     """
-    name = "SQLITE_FULL" if folder and is_disk_full(error, folder) else _name_of(error)
-    for start, (message, fix) in SQLITE_PROBLEMS.items():
-        if name.startswith(start):
+    name = "SQLITE_FULL" if folder and is_disk_full(error, folder) else _sqlite_error_name(error)
+    for prefix, (message, fix) in SQLITE_PROBLEMS.items():
+        if name.startswith(prefix):
             return StorageProblem(message, f"{error}.", fix)
     return error
 
 
+# The message and the fix for the SQLite errors whose name starts with the key.
 SQLITE_PROBLEMS = {
     "SQLITE_FULL": ("The disk is full.", "Free some space, then try again. Everything shown so far is saved."),
     "SQLITE_READONLY": ("The data folder is not writable.", "Change its permissions, or use --data-dir."),

@@ -7,6 +7,7 @@ crash, the later events are read from the log and applied again.
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from operator import itemgetter
 
 from core.domain.events import EVENT_KINDS, EventRecord, SessionEvent, UserMessage
@@ -28,10 +29,17 @@ from core.store.write_state import WriteState
 
 MAX_CACHED_SESSIONS = 64  # sessions whose state is kept in memory
 MAX_INTEGER = 2**63 - 1  # largest integer that an SQLite column can hold
-# Return the integers of a row, to check only these: checking every value took a tenth of the writing thread's time.
-SESSION_INTEGERS, STEP_INTEGERS = (
-    itemgetter(*(n for n, kind in enumerate(row.__annotations__.values()) if kind is int)) for row in (SessionRow, Step)
-)
+
+
+def _integer_getter(row_type: type) -> Callable[[tuple[object, ...]], tuple[int, ...]]:
+    """Return a function that returns the integers of a row."""
+    types = row_type.__annotations__.values()
+    return itemgetter(*(index for index, column_type in enumerate(types) if column_type is int))
+
+
+# Only the integers are checked: checking every value took a tenth of the writing thread's time.
+SESSION_INTEGERS = _integer_getter(SessionRow)
+STEP_INTEGERS = _integer_getter(Step)
 
 
 class DerivedRows:
@@ -157,7 +165,8 @@ def load_state(db: sqlite3.Connection, session: str) -> WriteState | None:
     stored = db.execute(f"SELECT number, {SESSION_COLUMNS} FROM session WHERE id = ?", (session,)).fetchone()
     if stored is None:
         return None
-    number, row = stored[0], read_session(stored[1:])
+    number, *columns = stored
+    row = read_session(columns)
     state = WriteState(number, row, load_outline(db, number, row.rows))
     events = db.execute(
         "SELECT id, run, at, kind, payload FROM event WHERE id BETWEEN ? AND ? ORDER BY id",
@@ -165,11 +174,12 @@ def load_state(db: sqlite3.Connection, session: str) -> WriteState | None:
     )
     for key, run, at, kind, payload in events:
         # A user message that starts a run has the number of that run, although RunStarted only follows it.
-        opening = kind == EVENT_KINDS[UserMessage] and "run" not in state.outline.open
+        opens_run = kind == EVENT_KINDS[UserMessage] and "run" not in state.outline.open
         if offset_of(key) > row.last_seq:
             event = decode_event(kind, payload)
             fold_event(state, EventRecord(session, offset_of(key), run, at, event), event)
-        state.run, state.at = run - 1 if opening else run, at
+        state.run = run - 1 if opens_run else run
+        state.at = at
     return state
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from core.domain.problems import Problem
 
-SLICE = 5_000  # embeddings read from the database at a time
+BATCH_SIZE = 5_000  # embeddings read from the database at a time
 
 
 class UnembeddedMemory(NamedTuple):
@@ -18,6 +18,14 @@ class UnembeddedMemory(NamedTuple):
     version: int
     text: str
     context: str
+
+
+class StoredEmbedding(NamedTuple):
+    """The embedding of the memory `key`. Later embeddings have higher numbers."""
+
+    number: int
+    key: int
+    vector: bytes
 
 
 class EmbeddingStore:
@@ -61,31 +69,35 @@ def find_unembedded(file: Path, model: str, after: int, limit: int) -> list[Unem
         return [UnembeddedMemory(*row) for row in rows]
 
 
-def count_embedded(file: Path, model: str) -> tuple[int, int]:
-    """Return how many active memories have an embedding by this model, and how many there are."""
+class EmbeddingCounts(NamedTuple):
+    """How many active memories have an embedding by a model, and how many active memories there are."""
+
+    embedded: int
+    memories: int
+
+
+def count_embedded(file: Path, model: str) -> EmbeddingCounts:
     with _connect(file) as db:
         (embedded,) = db.execute("SELECT count(*) FROM memory_embedding WHERE model = ?", (model,)).fetchone()
         (active,) = db.execute("SELECT count(*) FROM memory WHERE status = 'active'").fetchone()
-        return int(embedded), int(active)
+        return EmbeddingCounts(embedded=int(embedded), memories=int(active))
 
 
-def read_newer(file: Path, model: str, after: int) -> Iterator[list[tuple[int, int, bytes]]]:
-    """Yield lists of (number, memory key, embedding) for a model.
-
-    Only numbers above `after` are read, in ascending order.
-    """
+def read_newer(file: Path, model: str, after: int) -> Iterator[list[StoredEmbedding]]:
+    """Yield the embeddings of a model in batches, ordered by number. Only numbers above `after` are read."""
     with _connect(file) as db:
         while True:
             rows = db.execute(
                 "SELECT number, key, embedding FROM memory_embedding WHERE number > ? AND model = ? ORDER"
                 " BY number LIMIT ?",
-                (after, model, SLICE),
-            ).fetchall()
-            if rows:
-                yield rows
-            if len(rows) < SLICE:
+                (after, model, BATCH_SIZE),
+            )
+            batch = [StoredEmbedding(*row) for row in rows]
+            if batch:
+                yield batch
+            if len(batch) < BATCH_SIZE:
                 return
-            after = rows[-1][0]
+            after = batch[-1].number
 
 
 @contextmanager

@@ -15,6 +15,16 @@ from core.store.search_backlog import TextsInHand, add_to_backlog
 from core.store.write_state import WriteState
 
 
+class EventRow(NamedTuple):
+    """A row of the event log."""
+
+    key: int
+    run: int
+    at: int
+    kind: str
+    payload: str
+
+
 class BulkEvent(NamedTuple):
     """An event that is ready to be written.
 
@@ -44,16 +54,26 @@ def encode_batch(events: Iterable[tuple[int, SessionEvent]], blobs: Mapping[str,
     encoded: list[BulkEvent] = []
     all_blobs = dict(blobs)
     for at, event in events:
-        packed = encode_event(event)
-        all_blobs |= packed.blobs
+        encoded_event = encode_event(event)
+        all_blobs |= encoded_event.blobs
         # True for truncated texts, and for events that already referred to blobs.
-        refers_to_blobs = '"blob"' in packed.payload
-        words = _words(packed.full_event, all_blobs) if refers_to_blobs else indexed_text(packed.full_event)
-        encoded.append(BulkEvent(at, packed.stored_event, packed.kind, packed.payload, words))
+        refers_to_blobs = '"blob"' in encoded_event.payload
+        full_event = encoded_event.full_event
+        words = _full_indexed_text(full_event, all_blobs) if refers_to_blobs else indexed_text(full_event)
+        encoded.append(
+            BulkEvent(
+                at=at,
+                event=encoded_event.stored_event,
+                kind=encoded_event.kind,
+                payload=encoded_event.payload,
+                words=words,
+            )
+        )
     return EventBatch(tuple(encoded), all_blobs)
 
 
-def _words(event: SessionEvent, blobs: Mapping[str, bytes]) -> str | None:
+def _full_indexed_text(event: SessionEvent, blobs: Mapping[str, bytes]) -> str | None:
+    """Return the text for the search index, with long texts from `blobs`; None if a part of it is not in `blobs`."""
     missing: list[str] = []
 
     def read(name: str) -> bytes | None:
@@ -73,17 +93,18 @@ def append_batch(
     The full-text index is updated later; `unindexed_texts` receives the texts for it.
     """
     write_rows(db, state)
-    number, first = state.number, state.row.last_seq + 1
+    first_key = row_key(state.number, state.row.last_seq + 1)
     bodies = [(name, len(body), compress(body)) for name, body in batch.blobs.items()]
     db.executemany("INSERT OR IGNORE INTO blob VALUES (?, ?, ?)", bodies)
-    rows: list[tuple[int, int, int, str, str]] = []
-    for at, event, kind, payload, words in batch.events:
-        entry = state.next_entry(event, at)
-        rows.append((row_key(number, entry.seq), entry.run, entry.at, kind, payload))
-        fold_event(state, entry, event)
-        unindexed_texts.keep(rows[-1][0], words)
+    rows: list[EventRow] = []
+    for bulk_event in batch.events:
+        entry = state.next_entry(bulk_event.event, bulk_event.at)
+        key = row_key(state.number, entry.seq)
+        rows.append(EventRow(key, entry.run, entry.at, bulk_event.kind, bulk_event.payload))
+        fold_event(state, entry, bulk_event.event)
+        unindexed_texts.keep(key, bulk_event.words)
     db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?)", rows)
     state.unindexed.clear()
-    add_to_backlog(db, row_key(number, first), rows[-1][0])
-    ordered = write_rows(db, state)
-    return JournalUpdate(entry, ordered, state.row)
+    add_to_backlog(db, first_key, rows[-1].key)
+    steps = write_rows(db, state)
+    return JournalUpdate(entry, steps, state.row)

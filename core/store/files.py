@@ -6,13 +6,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from core.domain.problems import Problem
 
-DATABASE_SUFFIXES = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite keeps for one database
+COMPANION_SUFFIXES = ("-wal", "-shm", "-journal")  # suffixes of the files that SQLite keeps next to a database
+DATABASE_SUFFIXES = ("", *COMPANION_SUFFIXES)
 # Why a file was renamed; the reason becomes a part of its new name.
-DAMAGED, REPLACED = ASIDE_REASONS = ("damaged", "replaced")
+DAMAGED = "damaged"
+REPLACED = "replaced"
 PARTIAL_SUFFIX = ".part"  # suffix of a file that is still being written
 LOW_SPACE = 2**20  # bytes; a disk with less free space counts as full when a write fails
 
@@ -23,9 +26,9 @@ def make_private(folder: Path) -> None:
     An existing folder becomes private only if it is empty; otherwise its permissions stay.
     """
     try:
-        fresh = not folder.exists()
+        is_new = not folder.exists()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if fresh or not any(folder.iterdir()):
+        if is_new or not any(folder.iterdir()):
             folder.chmod(0o700)
     except OSError as error:
         raise unwritable_folder(folder, error) from error
@@ -82,8 +85,9 @@ def wal_path(path: Path) -> Path:
 def move_aside(path: Path, reason: str) -> Path:
     """Rename a database and its WAL, for example to `journeyman.db.damaged-20250131-120000`. Return the new path."""
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-    names = (f"{path.name}.{reason}-{stamp}" + (f"-{n}" if n else "") for n in range(1000))
-    aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    first = path.with_name(f"{path.name}.{reason}-{stamp}")
+    others = (first.with_name(f"{first.name}-{number}") for number in range(1, 1000))
+    aside = next(candidate for candidate in chain([first], others) if not candidate.exists())
     _move(path, aside)
     return aside
 
@@ -103,9 +107,9 @@ def finish_swap(path: Path, new: Path) -> bool:
     if path.exists() or not new.exists():
         return False
     if wal_path(path).exists():
-        asides = [aside for reason in ASIDE_REASONS for aside in path.parent.glob(f"{path.name}.{reason}-*")]
+        asides = [aside for reason in (DAMAGED, REPLACED) for aside in path.parent.glob(f"{path.name}.{reason}-*")]
         databases = [
-            aside for aside in asides if not aside.name.endswith(DATABASE_SUFFIXES[1:]) and not wal_path(aside).exists()
+            aside for aside in asides if not aside.name.endswith(COMPANION_SUFFIXES) and not wal_path(aside).exists()
         ]
         newest = max(databases, key=lambda aside: aside.stat().st_ctime_ns, default=path.with_name(f"{path.name}.lost"))
         _move(path, newest)
@@ -139,8 +143,8 @@ def is_nearly_full(folder: Path) -> bool:
 
 def _move(old: Path, new: Path) -> None:
     # Rename the WAL too: SQLite would replay a leftover one into the next database with this name.
-    for part in DATABASE_SUFFIXES:
-        source = old.with_name(old.name + part)
+    for suffix in DATABASE_SUFFIXES:
+        source = old.with_name(old.name + suffix)
         if source.exists():
-            source.rename(new.with_name(new.name + part))
+            source.rename(new.with_name(new.name + suffix))
     sync(new.parent)

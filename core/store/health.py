@@ -12,7 +12,7 @@ from core.store.former_names import VERSION
 from core.store.migrate import APPLICATION_ID, is_ours_or_empty, latest_version, schema_version
 
 MAGIC = b"SQLite format 3\0"
-DAMAGE = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
+CORRUPTION_ERRORS = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 REPAIR_ADVICE = (
     "Restart Journeyman, or close it and run `journeyman db repair`: what can be read is recovered into a new file, "
     "and the damaged file is kept. To go back to a backup instead, use `journeyman db restore`."
@@ -62,7 +62,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 
 def is_corruption(error: BaseException | None) -> bool:
     """Return whether SQLite reports that the file itself is corrupt."""
-    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorname", "").startswith(DAMAGE)
+    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorname", "").startswith(CORRUPTION_ERRORS)
 
 
 def _check(db: sqlite3.Connection, thorough: bool) -> Health:
@@ -77,16 +77,19 @@ def _check(db: sqlite3.Connection, thorough: bool) -> Health:
             return Health("damaged", version, error=result)
     if not version:
         return Health("good")
-    events, last = ("event", "last_seq") if version >= VERSION else ("entry", "seq")
-    count = f"SELECT count(*) FROM {events}" if thorough else f"SELECT coalesce(sum({last}), 0) FROM session"
-    event_count = db.execute(count).fetchone()[0]
-    return Health("good", version, event_count, db.execute("SELECT count(*) FROM session").fetchone()[0])
+    event_table, last_seq = ("event", "last_seq") if version >= VERSION else ("entry", "seq")
+    count_query = (
+        f"SELECT count(*) FROM {event_table}" if thorough else f"SELECT coalesce(sum({last_seq}), 0) FROM session"
+    )
+    (events,) = db.execute(count_query).fetchone()
+    (sessions,) = db.execute("SELECT count(*) FROM session").fetchone()
+    return Health("good", version, events, sessions)
 
 
 def _application_id(path: Path) -> int:
     """Return the application ID in the header of the database, which identifies its program."""
     with path.open("rb") as file:
-        return int.from_bytes(file.read(72)[68:])
+        return int.from_bytes(file.read(72)[68:72])
 
 
 def _header_error(path: Path, size: int) -> str:
@@ -98,8 +101,11 @@ def _header_error(path: Path, size: int) -> str:
         header = file.read(100)
     if not header.startswith(MAGIC):
         return "file is not a database"
-    pages, changed, valid = (struct.unpack_from(">I", header, at)[0] for at in (28, 24, 92))
-    (page,) = struct.unpack_from(">H", header, 16)
-    if changed == valid and size < pages * (65536 if page == 1 else page) and not file_size(wal_path(path)):
-        return f"the file ends after {size:,} bytes; it had {pages} pages"
+    (stored_page_size,) = struct.unpack_from(">H", header, 16)
+    page_size = 65536 if stored_page_size == 1 else stored_page_size
+    (change_counter, page_count) = struct.unpack_from(">II", header, 24)
+    (page_count_valid_for,) = struct.unpack_from(">I", header, 92)  # the change counter when the count was written
+    is_too_short = change_counter == page_count_valid_for and size < page_count * page_size
+    if is_too_short and not file_size(wal_path(path)):
+        return f"the file ends after {size:,} bytes; it had {page_count} pages"
     return ""

@@ -15,7 +15,7 @@ from core.domain.steps import Outline
 from core.store.blobs import compress
 from core.store.codec import decode_event, encode_event
 from core.store.database import Database, WriteJob
-from core.store.event_batch import EventBatch, append_batch
+from core.store.event_batch import EventBatch, EventRow, append_batch
 from core.store.journal_update import JournalUpdate
 from core.store.purge import delete_session
 from core.store.reader import Reader
@@ -135,9 +135,7 @@ class Journal:
         """
 
         def write(db: sqlite3.Connection) -> list[JournalUpdate]:
-            first = batch.events[0]
-            state = self._write_state(db, session, first.event, first.at)
-            return [append_batch(db, state, batch, self._derived.unindexed_texts)]
+            return [self._append_batch(db, session, batch)]
 
         await self._submit(session, write)
 
@@ -160,12 +158,11 @@ class Journal:
                 delete_session(db, session)
             updates: list[JournalUpdate] = []
             for session, batch in batches:
-                first = batch.events[0]
-                state = self._write_state(db, session, first.event, first.at)
-                updates.append(append_batch(db, state, batch, self._derived.unindexed_texts))
+                updates.append(self._append_batch(db, session, batch))
             for session in names:
-                row = self._write_state(db, session, batches[0][1].events[0].event, 0).row
-                updates += self._write(db, session, tuple(last_events(row)), {})
+                state = self._derived.state(db, session)
+                assert state is not None
+                updates += self._write(db, session, tuple(last_events(state.row)), {})
             return updates
 
         await self._submit(names[-1], write)
@@ -274,14 +271,15 @@ class Journal:
         """
         for name, body in blobs.items():
             _store_blob(db, name, body)
-        first, event = timed_events[0]
-        state = self._write_state(db, session, event, first)
+        first_at, first_event = timed_events[0]
+        state = self._write_state(db, session, first_event, first_at)
         updates: list[JournalUpdate] = []
-        rows: list[tuple[int, int, int, str, str]] = []
+        rows: list[EventRow] = []
         for at, event in timed_events:
             encoded = encode_event(event)
             entry = state.next_entry(encoded.stored_event, at)
-            rows.append((row_key(state.number, entry.seq), entry.run, entry.at, encoded.kind, encoded.payload))
+            key = row_key(state.number, entry.seq)
+            rows.append(EventRow(key, entry.run, entry.at, encoded.kind, encoded.payload))
             for name, body in encoded.blobs.items():
                 _store_blob(db, name, body)
             steps = self._derived.fold(state, entry, encoded.full_event)
@@ -295,6 +293,11 @@ class Journal:
             # Until the derived rows follow, which is never on a full disk, the session must not look finished.
             db.execute("UPDATE session SET status = 'running' WHERE number = ?", (state.number,))
         return updates
+
+    def _append_batch(self, db: sqlite3.Connection, session: str, batch: EventBatch) -> JournalUpdate:
+        first = batch.events[0]
+        state = self._write_state(db, session, first.event, first.at)
+        return append_batch(db, state, batch, self._derived.unindexed_texts)
 
     def _write_state(self, db: sqlite3.Connection, session: str, event: SessionEvent, at: int) -> WriteState:
         """Return the state of a session. If `event` is a SessionCreated and the session is new, create the session."""

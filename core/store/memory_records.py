@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.memory import (
     Memory,
@@ -24,10 +24,12 @@ COLUMNS = (
     " m.bad_runs, m.last_recalled,"
     " p.scope, p.scope_id"
 )
+COLUMN_NAMES = tuple(column.strip().partition(".")[2] for column in COLUMNS.split(","))
 FROM = "FROM memory m JOIN memory_scope p ON p.number = m.key >> 32"
 VERSION = "memory, number, at, action, author, content, session, seq, reason, related_memory, undoes"
 _ADD_VERSION = f"INSERT INTO memory_version ({VERSION}) VALUES ({', '.join('?' * 11)})"
 _INSERT = f"INSERT INTO memory VALUES ({', '.join('?' * 25)})"
+NO_USES = MemoryUsage()
 _WRITER = json.JSONEncoder(ensure_ascii=False)  # one encoder for all rows, because creating one is slow
 _COUNT = (
     "UPDATE memory_scope SET memory_count = memory_count + ?, word_count = word_count + ?,"
@@ -45,6 +47,14 @@ class IndexTerms:
     words: str
     context: str
     fingerprint: str
+
+
+class IndexedWords(NamedTuple):
+    """The terms under which the memory `key` is indexed, each separated by spaces."""
+
+    key: int
+    words: str
+    context_words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,24 +221,24 @@ class MemoryRecords:
     def add_all(self, changes: Sequence[MemoryChange]) -> int:
         """Insert new memories, each given by its first change. Return how many were inserted."""
         numbers: dict[tuple[MemoryScope, str], int] = {}
-        keys: dict[int, int] = {}
-        counts: dict[int, list[int]] = {}
-        rows, texts = [], []
+        keys: dict[int, int] = {}  # the last key in each scope, by its number
+        rows, texts, counts = [], [], []
         for change in changes:
             memory = fold([change])
             assert memory is not None
             scope = (memory.content.scope, memory.content.scope_id)
-            scope_number = numbers[scope] if scope in numbers else numbers.setdefault(scope, self.scope_number(*scope))
-            keys[scope_number] = keys[scope_number] + 1 if scope_number in keys else self._next_key(scope_number)
+            if scope not in numbers:
+                numbers[scope] = self.scope_number(*scope)
+            scope_number = numbers[scope]
+            key = keys[scope_number] + 1 if scope_number in keys else self._next_key(scope_number)
+            keys[scope_number] = key
             indexed = self._index(memory.content)
-            rows.append(_row(keys[scope_number], memory, indexed, (0, 0, 0, 0, 0)))
-            texts.append((keys[scope_number], indexed.words, indexed.context))
-            sums = counts.setdefault(scope_number, [0, 0, 0])
-            for index, amount in enumerate((1, _size(indexed.words), _size(indexed.context))):
-                sums[index] += amount
+            rows.append(_row(key, memory, indexed, NO_USES))
+            texts.append((key, indexed.words, indexed.context))
+            counts.append((1, _word_count(indexed.words), _word_count(indexed.context), scope_number))
         self._db.executemany(_INSERT, rows)
         self._db.executemany("INSERT INTO memory_search (rowid, words, context) VALUES (?, ?, ?)", texts)
-        self._db.executemany(_COUNT, [(*sums, scope_number) for scope_number, sums in counts.items()])
+        self._db.executemany(_COUNT, counts)
         self._db.executemany(_ADD_VERSION, map(_values, changes))
         return len(rows)
 
@@ -281,8 +291,7 @@ class MemoryRecords:
         self._db.execute("DELETE FROM memory_embedding WHERE key = ?", (key,))
 
     def _insert_row(self, key: int, memory: Memory, indexed: IndexTerms) -> None:
-        uses = self._totals(memory.id)
-        self._db.execute(_INSERT, _row(key, memory, indexed, uses))
+        self._db.execute(_INSERT, _row(key, memory, indexed, self._usage(memory.id)))
         if memory.status == "active":
             self._db.execute(
                 "INSERT INTO memory_search (rowid, words, context) VALUES (?, ?, ?)",
@@ -291,16 +300,16 @@ class MemoryRecords:
             self._resize_scope(key >> 32, 1, indexed.words, indexed.context)
 
     def _resize_scope(self, scope_number: int, sign: int, terms: str, context_terms: str) -> None:
-        self._db.execute(_COUNT, (sign, sign * _size(terms), sign * _size(context_terms), scope_number))
+        self._db.execute(_COUNT, (sign, sign * _word_count(terms), sign * _word_count(context_terms), scope_number))
 
-    def _totals(self, name: str) -> tuple[int, ...]:
-        """Return the totals of a memory's uses. The rating of a run counts only if the run used the memory."""
+    def _usage(self, name: str) -> MemoryUsage:
+        """Return how often a memory was used. The rating of a run counts only if the run used the memory."""
         row = self._db.execute(
             "SELECT count(*), total(used), total(used AND run_rating = 'good'), total(used AND run_rating = 'bad'),"
             " coalesce(max(at), 0) FROM memory_use WHERE memory = ?",
             (name,),
         ).fetchone()
-        return tuple(map(int, row))
+        return MemoryUsage(*map(int, row))
 
     def record_uses(self, uses: Iterable[MemoryUse]) -> None:
         """Record that a run received memories, and whether it used them.
@@ -337,7 +346,7 @@ class MemoryRecords:
         self._db.execute(
             "UPDATE memory SET recall_count = ?, use_count = ?, good_runs = ?, bad_runs = ?,"
             " last_recalled = ? WHERE id = ?",
-            (*self._totals(name), name),
+            (*_usage_values(self._usage(name)), name),
         )
 
     def postings(self, term: str, scope_number: int, limit: int) -> list[int]:
@@ -353,17 +362,22 @@ class MemoryRecords:
         """Return the keys of the newest memories in a scope that contain all terms, at most `limit`."""
         return self.postings('" AND "'.join(terms), scope_number, limit)
 
-    def index_terms(self, keys: Sequence[int]) -> list[tuple[int, str, str]]:
-        """Return (key, terms of the text, terms of the context) for each memory."""
+    def index_terms(self, keys: Sequence[int]) -> list[IndexedWords]:
+        """Return the indexed terms of these memories, in no particular order."""
         marks = ", ".join("?" for _ in keys)
-        return self._db.execute(f"SELECT key, words, context_words FROM memory WHERE key IN ({marks})", keys).fetchall()
+        rows = self._db.execute(f"SELECT key, words, context_words FROM memory WHERE key IN ({marks})", keys)
+        return [IndexedWords(*row) for row in rows]
 
 
-def _size(terms: str) -> int:
+def _word_count(terms: str) -> int:
     return terms.count(" ") + 1 if terms else 0
 
 
-def _row(key: int, memory: Memory, indexed: IndexTerms, uses: tuple[int, ...]) -> tuple[Any, ...]:
+def _usage_values(usage: MemoryUsage) -> tuple[int, ...]:
+    return usage.recall_count, usage.use_count, usage.good_runs, usage.bad_runs, usage.last_recalled
+
+
+def _row(key: int, memory: Memory, indexed: IndexTerms, usage: MemoryUsage) -> tuple[Any, ...]:
     content = memory.content
     return (
         key,
@@ -386,7 +400,7 @@ def _row(key: int, memory: Memory, indexed: IndexTerms, uses: tuple[int, ...]) -
         indexed.words,
         indexed.context,
         indexed.fingerprint,
-        *uses,
+        *_usage_values(usage),
     )
 
 
@@ -394,45 +408,55 @@ def _json(value: Any) -> str:
     return _WRITER.encode(value) if value else ""
 
 
-def _memory(row: tuple[Any, ...]) -> Memory:
-    (
-        name, kind, text, context, fields, confidence, author, session, seq, created_at, changed, version, evidence,
-        pinned, status, links, recalled, used, good, bad, last, scope, scope_id,
-    ) = row  # fmt: skip
+def _memory(row: Sequence[Any]) -> Memory:
+    """Return the memory in a row with COLUMNS."""
+    columns = dict(zip(COLUMN_NAMES, row, strict=True))
     content = MemoryContent(
-        kind=kind,
-        text=text,
-        scope=scope,
-        scope_id=scope_id,
-        context=context,
-        confidence=confidence,
-        fields=json.loads(fields) if fields else {},
+        kind=columns["kind"],
+        text=columns["text"],
+        scope=columns["scope"],
+        scope_id=columns["scope_id"],
+        context=columns["context"],
+        confidence=columns["confidence"],
+        fields=json.loads(columns["fields"] or "{}"),
     )
-    uses = MemoryUsage(recalled, used, good, bad, last)
+    usage = MemoryUsage(
+        recall_count=columns["recall_count"],
+        use_count=columns["use_count"],
+        good_runs=columns["good_runs"],
+        bad_runs=columns["bad_runs"],
+        last_recalled=columns["last_recalled"],
+    )
     return Memory(
-        id=name,
+        id=columns["id"],
         content=content,
-        author=author,
-        created_at=created_at,
-        updated_at=changed,
-        version=version,
-        session=session,
-        seq=seq,
-        evidence=evidence,
-        pinned=bool(pinned),
-        status=status,
-        conflicts=tuple(json.loads(links)) if links else (),
-        usage=uses,
+        author=columns["author"],
+        created_at=columns["created_at"],
+        updated_at=columns["updated_at"],
+        version=columns["version"],
+        session=columns["session"],
+        seq=columns["seq"],
+        evidence=columns["evidence"],
+        pinned=bool(columns["pinned"]),
+        status=columns["status"],
+        conflicts=tuple(json.loads(columns["conflicts"] or "[]")),
+        usage=usage,
     )
 
 
 def _content_json(content: MemoryContent | None) -> str:
-    return "" if content is None else _WRITER.encode(
-        [
-            content.kind, content.text, content.scope, content.scope_id, content.context, content.confidence,
-            dict(content.fields),
-        ]
-    )  # fmt: skip
+    if content is None:
+        return ""
+    values = [
+        content.kind,
+        content.text,
+        content.scope,
+        content.scope_id,
+        content.context,
+        content.confidence,
+        dict(content.fields),
+    ]
+    return _WRITER.encode(values)
 
 
 def _values(change: MemoryChange) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from importlib import resources
 from importlib.abc import Traversable
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
+from typing import NamedTuple
 
 from core.domain.problems import Problem
 
@@ -20,7 +21,14 @@ SNAPSHOT_VERSION = 19
 Migration = Callable[[sqlite3.Connection], None]
 
 
-def list_migrations(folder: Traversable | None = None) -> list[tuple[int, Migration]]:
+class NumberedMigration(NamedTuple):
+    """A migration, and the schema version that it leads to."""
+
+    number: int
+    apply: Migration
+
+
+def list_migrations(folder: Traversable | None = None) -> list[NumberedMigration]:
     """Return all migrations in order.
 
     They are files `NNNN_title.sql`, or `NNNN_title.py` with a function `run(db)`. Raise ValueError if two files have
@@ -29,15 +37,15 @@ def list_migrations(folder: Traversable | None = None) -> list[tuple[int, Migrat
     folder = folder or resources.files("core.store.migrations")
     names = sorted(item.name for item in folder.iterdir() if item.name[:4].isdigit())
     names = [name for name in names if name.endswith((".sql", ".py"))]
-    for name, following in pairwise(names):
-        if name[:4] == following[:4]:
-            raise ValueError(f"the migrations {name} and {following} have the same number")
-    return [(int(name[:4]), _read_migration(folder / name)) for name in names]
+    for name, next_name in pairwise(names):
+        if name[:4] == next_name[:4]:
+            raise ValueError(f"the migrations {name} and {next_name} have the same number")
+    return [NumberedMigration(int(name[:4]), _read_migration(folder / name)) for name in names]
 
 
 def latest_version(folder: Traversable | None = None) -> int:
     """Return the schema version that this program reads and writes."""
-    return list_migrations(folder)[-1][0]
+    return list_migrations(folder)[-1].number
 
 
 def schema_version(db: sqlite3.Connection) -> int:
@@ -47,10 +55,11 @@ def schema_version(db: sqlite3.Connection) -> int:
 
 def is_ours_or_empty(db: sqlite3.Connection) -> bool:
     """Return whether the file was written by Journeyman or is empty."""
-    owner = db.execute("PRAGMA application_id").fetchone()[0]
-    return owner == APPLICATION_ID or (
-        owner == 0 and db.execute("SELECT 1 FROM sqlite_schema").fetchone() is None and schema_version(db) == 0
-    )
+    (application_id,) = db.execute("PRAGMA application_id").fetchone()
+    if application_id == APPLICATION_ID:
+        return True
+    has_schema = db.execute("SELECT 1 FROM sqlite_schema").fetchone() is not None
+    return application_id == 0 and schema_version(db) == 0 and not has_schema
 
 
 def check_compatible(db: sqlite3.Connection) -> None:
@@ -82,12 +91,13 @@ def migrate(db: sqlite3.Connection, folder: Traversable | None = None) -> None:
     if folder is None and not schema_version(db):
         snapshot = resources.files("core.store.migrations") / "schema.sql"
         _apply(db, SNAPSHOT_VERSION, partial(_run_script, snapshot.read_text("utf-8")))
-    missing = [(number, apply) for number, apply in list_migrations(folder) if number > schema_version(db)]
+    current = schema_version(db)
+    missing = [migration for migration in list_migrations(folder) if migration.number > current]
     (enforced,) = db.execute("PRAGMA foreign_keys").fetchone()
     db.execute("PRAGMA foreign_keys = 0")  # a migration may recreate a table, so references are checked only at its end
     try:
-        for number, apply in missing:
-            _apply(db, number, apply)
+        for migration in missing:
+            _apply(db, migration.number, migration.apply)
     finally:
         db.execute(f"PRAGMA foreign_keys = {enforced}")
 

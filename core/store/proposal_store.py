@@ -27,19 +27,11 @@ from core.store.database import Database
 from core.store.journal import ExtraWrite, Journal
 from core.store.row_keys import BITS, MASK
 
-NAMES = tuple(field.name for field in fields(Proposal))
-COLUMNS = ", ".join(NAMES)
-LISTS = ("steps", "untrusted_sources")
-IDENTITY_FIELDS = (
-    "state",
-    "target_kind",
-    "action",
-    "target",
-    "path",
-    "text",
-    "details",
-    "base_version",
-)  # fields that are equal in proposals of the same change
+FIELD_NAMES = tuple(field.name for field in fields(Proposal))
+COLUMNS = ", ".join(FIELD_NAMES)
+LIST_FIELDS = ("steps", "untrusted_sources")
+# Fields that are equal in proposals of the same change.
+IDENTITY_FIELDS = ("state", "target_kind", "action", "target", "path", "text", "details", "base_version")
 # The states that may precede each new state: only a pending proposal can be decided, and decisions can be undone.
 ALLOWED_FROM: Mapping[ProposalState, tuple[ProposalState, ...]] = MappingProxyType(
     {"accepted": ("pending",), "rejected": ("pending",), "undone": ("accepted",), "pending": ("rejected", "undone")}
@@ -74,8 +66,8 @@ class ProposalStore:
 
     def get(self, name: str) -> Proposal:
         """Return a proposal by its ID or an unambiguous start of its ID. Raise Problem if there is none."""
-        beginning = f"SELECT {COLUMNS} FROM proposal WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
-        proposals = self._read(beginning, name, name + "\U0010ffff")
+        query = f"SELECT {COLUMNS} FROM proposal WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
+        proposals = self._read(query, name, name + "\U0010ffff")
         if len(proposals) != 1 or not name:
             cause = "More than one proposal id starts with it." if len(proposals) > 1 else ""
             raise Problem(f"There is no proposal {name!r}.", cause, "List the proposals with `journeyman proposals`.")
@@ -101,11 +93,10 @@ class ProposalStore:
         proposal = replace(
             draft, id=_new_id(), created_at=self._clock(), state="pending", resolved_at=0, resolved_by="", result=None
         )
-        same = " AND ".join(f"{name} = ?" for name in IDENTITY_FIELDS)
+        condition = " AND ".join(f"{name} = ?" for name in IDENTITY_FIELDS)
         identity = [getattr(proposal, name) for name in IDENTITY_FIELDS]
-        if existing := self._read(
-            f"SELECT {COLUMNS} FROM proposal WHERE {same} ORDER BY created_at LIMIT 1", *identity
-        ):
+        query = f"SELECT {COLUMNS} FROM proposal WHERE {condition} ORDER BY created_at LIMIT 1"
+        if existing := self._read(query, *identity):
             return existing[0]
         event = ProposalCreated(
             proposal_id=proposal.id,
@@ -138,9 +129,15 @@ class ProposalStore:
         Raise Problem if the current state does not allow it, for example because the proposal was decided before.
         """
         before = self.get(name)
-        edited = before.text if text is None else text
-        after = replace(before, state=state, resolved_at=self._clock(), resolved_by=by, result=result, text=edited)
-        event = ProposalStateChanged(before.id, state, by, _stored(result), Text("" if text is None else text))
+        after = replace(
+            before,
+            state=state,
+            resolved_at=self._clock(),
+            resolved_by=by,
+            result=result,
+            text=before.text if text is None else text,
+        )
+        event = ProposalStateChanged(before.id, state, by, _result_text(result), Text(text or ""))
         await self._write(before.session, event, lambda db: _update_state(db, after))
         return after
 
@@ -164,10 +161,10 @@ def _new_id() -> str:
 
 
 def _insert(db: sqlite3.Connection, proposal: Proposal) -> None:
-    lists = {name: json.dumps(getattr(proposal, name)) for name in LISTS}
-    values = asdict(proposal) | lists | {"result": _stored(proposal.result)}
-    marks = ", ".join("?" for _ in NAMES)
-    db.execute(f"INSERT INTO proposal ({COLUMNS}) VALUES ({marks})", tuple(values[name] for name in NAMES))
+    lists = {name: json.dumps(getattr(proposal, name)) for name in LIST_FIELDS}
+    values = asdict(proposal) | lists | {"result": _result_text(proposal.result)}
+    marks = ", ".join("?" for _ in FIELD_NAMES)
+    db.execute(f"INSERT INTO proposal ({COLUMNS}) VALUES ({marks})", tuple(values[name] for name in FIELD_NAMES))
 
 
 def _update_state(db: sqlite3.Connection, after: Proposal) -> None:
@@ -177,19 +174,23 @@ def _update_state(db: sqlite3.Connection, after: Proposal) -> None:
     """
     (state,) = db.execute("SELECT state FROM proposal WHERE id = ?", (after.id,)).fetchone()
     if state not in ALLOWED_FROM[after.state]:
-        do = "Reopen it first." if state in ALLOWED_FROM["pending"] else "Undo it first." if state == "accepted" else ""
-        raise Problem(f"The proposal {after.id} cannot be {after.state} now.", f"It is {state}.", do)
+        fix = ""
+        if state in ALLOWED_FROM["pending"]:
+            fix = "Reopen it first."
+        elif state == "accepted":
+            fix = "Undo it first."
+        raise Problem(f"The proposal {after.id} cannot be {after.state} now.", f"It is {state}.", fix)
     db.execute(
         "UPDATE proposal SET state = ?, resolved_at = ?, resolved_by = ?, result = ?, text = ? WHERE id = ?",
-        (after.state, after.resolved_at, after.resolved_by, _stored(after.result), after.text, after.id),
+        (after.state, after.resolved_at, after.resolved_by, _result_text(after.result), after.text, after.id),
     )
 
 
 def _proposal(row: tuple[Any, ...]) -> Proposal:
-    values = dict(zip(NAMES, row, strict=True))
-    lists = {name: tuple(json.loads(values[name])) for name in LISTS}
+    values = dict(zip(FIELD_NAMES, row, strict=True))
+    lists = {name: tuple(json.loads(values[name])) for name in LIST_FIELDS}
     return Proposal(**values | lists | {"result": parse_result(values["target_kind"], values["result"])})
 
 
-def _stored(result: ProposalResult | None) -> str:
+def _result_text(result: ProposalResult | None) -> str:
     return "" if result is None else str(result)

@@ -5,7 +5,7 @@ The window needs this module at startup, so it imports little.
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from core.store.row_keys import key_range, offset_of
@@ -25,43 +25,52 @@ class QueuedMessage(NamedTuple):
     files: tuple[str, ...] = ()
 
 
+class _QueueEvent(NamedTuple):
+    """An event that may change the queue, with its fields as stored."""
+
+    seq: int
+    kind: str
+    fields: dict[str, Any]
+
+
 def read_queued_messages(db: sqlite3.Connection, session: int, running: bool) -> list[QueuedMessage]:
     """Return the queued messages in the order in which they will be sent.
 
     If a run is in progress (`running`), messages from before its start are its task, so they are not queued.
     """
-    lines = list(_since_request(db, session))
-    run_start = max((seq for seq, kind, _ in lines if kind == "run_started"), default=0) if running else 0
+    events = list(_events_since_request(db, session))
     waiting: dict[int, QueuedMessage] = {}
     messages: dict[int, QueuedMessage] = {}
-    for seq, kind, values in reversed(lines):
-        if kind == "user_message":
-            waiting[seq] = messages[seq] = _message(seq, values)
-        elif kind == "queue_changed":
-            target, text = int(values["target_seq"]), values.get("text", {})
-            if values["action"] == "restored" and target not in messages:
+    for event in reversed(events):
+        if event.kind == "user_message":
+            waiting[event.seq] = messages[event.seq] = _message(event.seq, event.fields)
+        elif event.kind == "queue_changed":
+            target = int(event.fields["target_seq"])
+            action = event.fields["action"]
+            if action == "restored" and target not in messages:
                 messages[target] = _read_message(db, session, target)
-            if target in messages and values["action"] in {"edited", "restored"}:
+            if action in {"edited", "restored"} and target in messages:
+                text = event.fields.get("text", {})
                 messages[target] = messages[target]._replace(text=text.get("head", ""), blob=text.get("blob", ""))
-            waiting = {entry: messages[entry] for entry in values.get("order", ()) if entry in messages}
-    task = {seq for seq, kind, _ in lines if kind == "user_message" and seq < run_start}
-    return [message for entry, message in waiting.items() if entry not in task]
+            waiting = {seq: messages[seq] for seq in event.fields.get("order", ()) if seq in messages}
+    run_start = max((event.seq for event in events if event.kind == "run_started"), default=0) if running else 0
+    task = {event.seq for event in events if event.kind == "user_message" and event.seq < run_start}
+    return [message for seq, message in waiting.items() if seq not in task]
 
 
-def _since_request(db: sqlite3.Connection, session: int) -> Iterable[tuple[int, str, dict[str, Any]]]:
+def _events_since_request(db: sqlite3.Connection, session: int) -> Iterator[_QueueEvent]:
     """Yield the events after the last model request, newest first. That request sent everything queued before it."""
     rows = db.execute(
         "SELECT id, kind, payload FROM event WHERE id BETWEEN ? AND ? AND kind IN (?, ?, ?, 'request_sent')"
         " ORDER BY id DESC",
         (*key_range(session), *KINDS),
     )
-    for number, kind, payload in rows:
-        values = json.loads(payload)
-        if kind == "request_sent":
-            if not values.get("purpose"):
-                return
-            continue
-        yield offset_of(number), kind, values
+    for key, kind, payload in rows:
+        fields = json.loads(payload)
+        if kind != "request_sent":
+            yield _QueueEvent(offset_of(key), kind, fields)
+        elif not fields.get("purpose"):
+            return
 
 
 def _read_message(db: sqlite3.Connection, session: int, seq: int) -> QueuedMessage:
@@ -69,7 +78,7 @@ def _read_message(db: sqlite3.Connection, session: int, seq: int) -> QueuedMessa
     return _message(seq, json.loads(row[0]) if row else {})
 
 
-def _message(seq: int, values: dict[str, Any]) -> QueuedMessage:
-    text = values.get("text", {})
-    files = tuple(str(attachment["name"]) for attachment in values.get("attachments", ()))
-    return QueuedMessage(seq, text.get("head", ""), text.get("blob", ""), files)
+def _message(seq: int, fields: dict[str, Any]) -> QueuedMessage:
+    text = fields.get("text", {})
+    files = tuple(str(attachment["name"]) for attachment in fields.get("attachments", ()))
+    return QueuedMessage(entry=seq, text=text.get("head", ""), blob=text.get("blob", ""), files=files)

@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.permissions import PendingPermissionRequest, PermissionOption, PermissionRequest
 from core.domain.question import Question, QuestionOption, SubQuestion
@@ -21,15 +21,41 @@ from core.store.row_mapping import SESSION_COLUMNS, STEP_COLUMNS, read_session, 
 from core.store.row_sampling import RowSample, find_row, read_events, read_last_event, read_rows, sample_rows
 from core.store.search import SearchHit, search_events, search_session
 from core.store.untrusted_files import (
+    FileContent,
     has_untrusted_files,
     match_untrusted_files,
     read_untrusted_sources,
     untrusted_files_in,
 )
 
-PAGE = 200
+PAGE_SIZE = 200  # events
 MAX_UTF8_BYTES = 4  # the most bytes that a character takes in UTF-8
 ReadError = sqlite3.Error  # raised by each read if the file is damaged or has another schema
+
+
+class RawEvent(NamedTuple):
+    """An event as it is stored. `seq` is its sequence number in the session, and `at` its time in microseconds."""
+
+    seq: int
+    run: int
+    at: int
+    kind: str
+    payload: str
+
+
+class CallOrigin(NamedTuple):
+    """The session and the ID of the tool call that a question belongs to."""
+
+    session: str
+    call_id: str
+
+
+class _PendingRow(NamedTuple):
+    """The event of an open question or permission request."""
+
+    session: str
+    asked_at: int
+    payload: str
 
 
 class Reader:
@@ -42,7 +68,7 @@ class Reader:
     def __init__(self, path: Path, *, immutable: bool = False, catch_up: Callable[[], None] = lambda: None) -> None:
         self.path = path
         self.catch_up = catch_up
-        self._location = (path, immutable)
+        self._immutable = immutable
         # Not read-only, since the last connection to close deletes the WAL, and a read-only connection cannot do that.
         flags = "immutable=1" if immutable else "mode=rw"
         self._db = sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True, isolation_level=None)
@@ -53,8 +79,7 @@ class Reader:
 
     def reopen(self) -> "Reader":
         """Open another reader on the same file, for another thread."""
-        path, frozen = self._location
-        return Reader(path, immutable=frozen, catch_up=self.catch_up)
+        return Reader(self.path, immutable=self._immutable, catch_up=self.catch_up)
 
     @property
     def _derived(self) -> sqlite3.Connection:
@@ -169,7 +194,7 @@ class Reader:
         """
         return untrusted_files_in(self._db, folder) if has_untrusted_files(self._db) else []
 
-    def match_untrusted_files(self, files: Sequence[tuple[str, str, int]]) -> dict[str, UntrustedFile]:
+    def match_untrusted_files(self, files: Sequence[FileContent]) -> dict[str, UntrustedFile]:
         """Return which of the files are untrusted, by path; see `core.store.untrusted_files`."""
         return match_untrusted_files(self._db, files) if has_untrusted_files(self._db) else {}
 
@@ -177,12 +202,12 @@ class Reader:
         """Return the step with the number that the user sees, or None."""
         row = self._derived.execute(
             f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND number = ? LIMIT 1",
-            (*key_range(self._number(session)), number or -1),
+            (*key_range(self._number(session)), number or -1),  # 0 is not the number of a step
         ).fetchone()
         return read_step(row) if row else None
 
-    def raw_events(self, session: str, after: int = 0, until: int = 0) -> Iterator[tuple[int, int, int, str, str]]:
-        """Yield stored events as (seq, run, at, kind, payload).
+    def raw_events(self, session: str, after: int = 0, until: int = 0) -> Iterator[RawEvent]:
+        """Yield the stored events after the sequence number `after` and up to `until`; 0 means up to the end.
 
         They are read in pages, because a read transaction must not last long.
         """
@@ -192,11 +217,11 @@ class Reader:
         while True:
             rows = self._db.execute(
                 "SELECT id, run, at, kind, payload FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
-                (start, last, PAGE),
+                (start, last, PAGE_SIZE),
             ).fetchall()
             for row in rows:
-                yield (offset_of(row[0]), *row[1:])
-            if len(rows) < PAGE:
+                yield RawEvent(offset_of(row[0]), *row[1:])
+            if len(rows) < PAGE_SIZE:
                 return
             start = rows[-1][0]
 
@@ -226,7 +251,7 @@ class Reader:
     def questions(self) -> list[tuple[str, Question]]:
         """Return the open questions, each with its session, oldest first."""
         rows = self._pending("question_asked")
-        return [(name, _question(json.loads(payload)["question"], at)) for name, at, payload in rows]
+        return [(row.session, _question(json.loads(row.payload)["question"], row.asked_at)) for row in rows]
 
     def open_proposal_count(self, target_kind: str) -> int:
         """Return the number of open proposals for skills or for memories."""
@@ -244,21 +269,21 @@ class Reader:
 
     def permission_requests(self) -> list[PendingPermissionRequest]:
         """Return the open permission requests, oldest first."""
-        return [self._pending_permission(*row) for row in self._pending("permission_requested")]
+        return [self._permission_request(row) for row in self._pending("permission_requested")]
 
     def permission_request(self, request: str) -> PendingPermissionRequest | None:
         """Return an open permission request by its id, or None."""
         rows = self._pending("permission_requested", request)
-        return self._pending_permission(*rows[0]) if rows else None
+        return self._permission_request(rows[0]) if rows else None
 
-    def question_origin(self, question: str) -> tuple[str, str] | None:
-        """Return the session and the ID of the tool call that an open question belongs to; None if it is not open."""
+    def question_origin(self, question: str) -> CallOrigin | None:
+        """Return where an open question, given its ID, comes from; None if it is not open."""
         row = self._db.execute(
             "SELECT s.id, e.payload FROM pending_request q JOIN session s ON s.number = q.session"
             " JOIN event e ON e.id = q.session << 32 | q.seq WHERE q.id = ? AND e.kind = 'question_asked'",
             (question,),
         ).fetchone()
-        return (row[0], json.loads(row[1])["call_id"]) if row else None
+        return CallOrigin(row[0], json.loads(row[1])["call_id"]) if row else None
 
     def search(
         self, text: str, limit: int = 100, sessions: Collection[str] | None = None, kinds: Collection[str] = ()
@@ -275,21 +300,22 @@ class Reader:
 
     def search_backlog(self) -> int:
         """Return how many events are not in the search index yet, for example after an import."""
-        return int(
-            self._db.execute("SELECT coalesce(sum(last_event - first_event + 1), 0) FROM search_backlog").fetchone()[0]
-        )
+        query = "SELECT coalesce(sum(last_event - first_event + 1), 0) FROM search_backlog"
+        (count,) = self._db.execute(query).fetchone()
+        return int(count)
 
-    def _pending(self, kind: str, name: str = "") -> list[tuple[str, int, str]]:
-        """Return the session, time and payload of each open question or permission request."""
-        return self._db.execute(
+    def _pending(self, kind: str, name: str = "") -> list[_PendingRow]:
+        """Return the open questions or permission requests, oldest first; with `name`, only the one with this ID."""
+        rows = self._db.execute(
             "SELECT s.id, e.at, e.payload FROM pending_request q JOIN session s ON s.number = q.session"
             " JOIN event e ON e.id = q.session << 32 | q.seq WHERE e.kind = ? AND (? = '' OR q.id = ?)"
             " ORDER BY e.at, e.id",
             (kind, name, name),
-        ).fetchall()
+        )
+        return [_PendingRow(*row) for row in rows]
 
-    def _pending_permission(self, session: str, asked_at: int, payload: str) -> PendingPermissionRequest:
-        fields = json.loads(payload)
+    def _permission_request(self, row: _PendingRow) -> PendingPermissionRequest:
+        fields = json.loads(row.payload)
         request = fields["request"]
         names = ("untrusted_sources", "patterns", "protected_paths", "hosts")
         lists = {name: tuple(request.get(name, ())) for name in names}
@@ -297,7 +323,7 @@ class Reader:
         full_arguments = self.blob(arguments["blob"]).decode("utf-8", "replace") if arguments.get("blob") else ""
         options = tuple(PermissionOption(**option) for option in request.get("options", ()))
         parsed = PermissionRequest(**{**request, **lists, "options": options})
-        return PendingPermissionRequest(session, parsed, full_arguments or arguments.get("head", ""), asked_at)
+        return PendingPermissionRequest(row.session, parsed, full_arguments or arguments.get("head", ""), row.asked_at)
 
     def _number(self, session: str) -> int:
         """Return the number under which a session is stored.

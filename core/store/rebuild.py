@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 from core.domain.events import EventRecord, SessionCreated
@@ -16,7 +17,7 @@ from core.store.row_mapping import insert_session, update_session, write_steps
 from core.store.search import index_event
 from core.store.skill_store import record_skill_use
 
-SLICE = 500
+PAGE_SIZE = 500
 NO_NAMES: Mapping[int, str] = MappingProxyType({})
 
 
@@ -51,29 +52,29 @@ def rebuild(db: sqlite3.Connection, names: Mapping[int, str] = NO_NAMES) -> Rebu
 def _rebuild_session(db: sqlite3.Connection, number: int, name: str, result: RebuildResult) -> None:
     outline = Outline()
     row: SessionRow | None = None
-    rows: dict[int, Step] = {}
+    unwritten: dict[int, Step] = {}
     for entry in _entries(db, number, name):
         if row is None:
-            row = _begin(db, number, name, entry)
+            row = _insert_session_row(db, number, name, entry)
         result.gaps += entry.seq - row.last_seq - 1
         result.events += 1
         entry = replace(entry, session=row.id)
-        changed = fold(entry, outline)
-        rows.update((step.row, step) for step in changed)
-        if len(rows) >= SLICE:
-            write_steps(db, number, rows.values())
-            rows.clear()
-        row = fold_session(row, entry, changed, outline)
+        changed_steps = fold(entry, outline)
+        unwritten.update((step.row, step) for step in changed_steps)
+        if len(unwritten) >= PAGE_SIZE:
+            write_steps(db, number, unwritten.values())
+            unwritten.clear()
+        row = fold_session(row, entry, changed_steps, outline)
         if not row.imported_from:
             update_pending_requests(db, number, entry)
             record_skill_use(db, row_key(number, entry.seq), entry.event)
     if row is not None:
-        write_steps(db, number, rows.values())
+        write_steps(db, number, unwritten.values())
         update_session(db, number, row)
         result.sessions += 1
 
 
-def _begin(db: sqlite3.Connection, number: int, name: str, entry: EventRecord) -> SessionRow:
+def _insert_session_row(db: sqlite3.Connection, number: int, name: str, entry: EventRecord) -> SessionRow:
     """Insert the row of a session. If its first event is lost, the title says so. An unknown ID becomes `lostNNNN`."""
     if isinstance(entry.event, SessionCreated):
         row = SessionRow(entry.event.session_id, created_at=entry.at)
@@ -89,12 +90,12 @@ def _entries(db: sqlite3.Connection, number: int, name: str) -> Iterator[EventRe
     while True:
         page = db.execute(
             "SELECT id, run, at, kind, payload FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
-            (start, last, SLICE),
+            (start, last, PAGE_SIZE),
         ).fetchall()
-        for entry, run, at, kind, payload in page:
+        for key, run, at, kind, payload in page:
             event = decode_event(kind, payload)
-            index_event(db, entry, load_texts(event, lambda blob: read_blob(db, blob)))
-            yield EventRecord(name, offset_of(entry), run, at, event)
-        if len(page) < SLICE:
+            index_event(db, key, load_texts(event, partial(read_blob, db)))
+            yield EventRecord(name, offset_of(key), run, at, event)
+        if len(page) < PAGE_SIZE:
             return
         start = page[-1][0]

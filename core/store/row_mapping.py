@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from core.domain.sessions import SessionRow
@@ -27,48 +27,60 @@ def write_steps(db: sqlite3.Connection, session: int, steps: Iterable[Step]) -> 
         " last_seq = excluded.last_seq",
         [
             (
-                row_key(session, s.row),
-                s.number,
-                s.kind,
-                s.key,
-                s.status,
-                s.object,
-                s.started_at,
-                s.ended_at,
-                s.run,
-                s.depth,
-                s.tokens,
-                s.cost,
-                _metrics_json(s.metrics),
-                s.first_seq,
-                s.last_seq,
+                row_key(session, step.row),
+                step.number,
+                step.kind,
+                step.key,
+                step.status,
+                step.object,
+                step.started_at,
+                step.ended_at,
+                step.run,
+                step.depth,
+                step.tokens,
+                step.cost,
+                _metrics_json(step.metrics),
+                step.first_seq,
+                step.last_seq,
             )
-            for s in steps
+            for step in steps
         ],
     )
 
 
 def _metrics_json(metrics: Mapping[str, int]) -> str:
     """Return the metrics as JSON. It is built by hand for speed; metric names need no escaping."""
-    figures = ",".join([f'"{name}":{amount}' for name, amount in metrics.items()])
-    return f"{{{figures}}}" if figures else ""
+    members = ",".join([f'"{name}":{amount}' for name, amount in metrics.items()])
+    return f"{{{members}}}" if members else ""
 
 
 def read_step(row: tuple[Any, ...]) -> Step:
     """Return the step in a row whose columns are in the order of STEP_COLUMNS."""
-    number, kind, name, status, object, started_at, ended_at, run, depth, tokens, cost, metrics, first_seq, last_seq = (
-        row[1:]
-    )
+    step_id, number, kind, key, status, title, started_at, ended_at, run, depth, tokens, cost, metrics, *seqs = row
+    first_seq, last_seq = seqs
     return Step(
-        offset_of(row[0]), kind, status, started_at, number, name, object, ended_at, run, depth, tokens, cost,
-        json.loads(metrics) if metrics else {}, first_seq, last_seq,
-    )  # fmt: skip
+        row=offset_of(step_id),
+        kind=kind,
+        status=status,
+        started_at=started_at,
+        number=number,
+        key=key,
+        object=title,
+        ended_at=ended_at,
+        run=run,
+        depth=depth,
+        tokens=tokens,
+        cost=cost,
+        metrics=json.loads(metrics) if metrics else {},
+        first_seq=first_seq,
+        last_seq=last_seq,
+    )
 
 
 def insert_session(db: sqlite3.Connection, row: SessionRow, number: int | None = None) -> int:
     """Insert a session under `number`, or the next free number. Return the number."""
-    places = ", ".join("?" for _ in row)
-    cursor = db.execute(f"INSERT INTO session (number, {SESSION_COLUMNS}) VALUES (?, {places})", (number, *row))
+    marks = ", ".join("?" for _ in row)
+    cursor = db.execute(f"INSERT INTO session (number, {SESSION_COLUMNS}) VALUES (?, {marks})", (number, *row))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
@@ -78,6 +90,6 @@ def update_session(db: sqlite3.Connection, number: int, row: SessionRow) -> None
     db.execute(f"{_UPDATE_SESSION} WHERE number = ?", (*row[1:], number))
 
 
-def read_session(row: tuple[Any, ...]) -> SessionRow:
+def read_session(row: Sequence[Any]) -> SessionRow:
     """Return the session in a row whose columns are in the order of SESSION_COLUMNS."""
     return SessionRow(*row)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from core.store.row_keys import key_range, offset_of, row_key
 
-NEAR = 400  # rows before the event in which `find_row` looks for a row that the event closed
+MAX_ROWS_BEFORE = 400  # rows before the event in which `find_row` looks for a row that the event closed
 
 _COLUMNS = "id, kind, status, started_at, ended_at, depth"
 
@@ -30,7 +30,7 @@ def sample_rows(db: sqlite3.Connection, session: int, count: int, limit: int) ->
     """
     if count <= limit:
         return read_rows(db, session, 0, count)
-    positions = sorted({round(n * (count - 1) / (limit - 1)) for n in range(limit)})
+    positions = sorted({round(index * (count - 1) / (limit - 1)) for index in range(limit)})
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM step WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
         (json.dumps([row_key(session, row) for row in positions]),),
@@ -57,7 +57,8 @@ def read_events(
         (row_key(session, after), row_key(session, until), json.dumps(list(kinds)), limit),
     )
     return [
-        {"seq": offset_of(row[0]), "run": row[1], "at": row[2], "kind": row[3], **json.loads(row[4])} for row in rows
+        {"seq": offset_of(key), "run": run, "at": at, "kind": kind, **json.loads(payload)}
+        for key, run, at, kind, payload in rows
     ]
 
 
@@ -90,10 +91,10 @@ def find_row(db: sqlite3.Connection, session: int, seq: int) -> int | None:
     closed = db.execute(
         "SELECT id FROM step WHERE id BETWEEN ? AND ? AND last_seq = ? AND kind <> 'run'"
         " ORDER BY kind = 'reply' DESC, id LIMIT 1",
-        (max(start, low - NEAR), low, seq),
+        (max(start, low - MAX_ROWS_BEFORE), low, seq),
     ).fetchone()
     return offset_of(closed[0] if closed else low)
 
 
 def _samples(rows: Iterable[tuple[Any, ...]]) -> list[RowSample]:
-    return [RowSample(offset_of(row[0]), *row[1:]) for row in rows]
+    return [RowSample(offset_of(key), *columns) for key, *columns in rows]

@@ -19,7 +19,7 @@ from core.store.database import Database
 
 T = TypeVar("T")
 COLUMNS = "id, effect, tool, subject, pattern, scope, scope_id, matches, misses, author, created_at, session"
-_WORDS: dict[str, frozenset[str]] = {
+_ALLOWED_VALUES: dict[str, frozenset[str]] = {
     "effect": frozenset(get_args(Effect)),
     "subject": frozenset(get_args(Subject)),
     "scope": frozenset(get_args(RuleScope)),
@@ -128,12 +128,11 @@ def _values(rule: PermissionRule) -> tuple[Any, ...]:
 
 def _rule(row: tuple[Any, ...]) -> PermissionRule:
     fields = dict(zip(COLUMNS.split(", "), row, strict=True))
-    for name, allowed_values in _WORDS.items():
+    for name, allowed_values in _ALLOWED_VALUES.items():
         if fields[name] not in allowed_values:
             raise ValueError(f"{fields[name]!r} is not a valid {name} of a rule")
-    if not all(isinstance(fields[name], str) for name in fields if name != "created_at") or not isinstance(
-        fields["created_at"], int
-    ):
+    has_texts = all(isinstance(value, str) for name, value in fields.items() if name != "created_at")
+    if not has_texts or not isinstance(fields["created_at"], int):
         raise ValueError(f"the rule {fields['id']!r} has a field of the wrong type")
     for name in ("matches", "misses"):
         examples = json.loads(fields[name])

@@ -3,14 +3,14 @@
 import json
 import sqlite3
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from core.domain.clock import SECOND
 from core.store.row_keys import key_range
 
-STEPS = 3_000  # only this many of a run's last steps are read
-REPLIES = 60  # only this many of the last replies are searched for signs that a memory was used
-MESSAGES = 200  # only this many of the last messages are searched for the source of a memory
+MAX_STEPS = 3_000  # only this many of a run's last steps are read
+MAX_REPLIES = 60  # only this many of the last replies are searched for signs that a memory was used
+MAX_MESSAGES = 200  # only this many of the last messages are searched for the source of a memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,20 @@ class SessionMessage:
     at: int
 
 
+class StoredEvent(NamedTuple):
+    """The stored kind of an event, and its fields as stored."""
+
+    kind: str
+    fields: dict[str, Any]
+
+
+class CallPosition(NamedTuple):
+    """Where a tool call is in its session: the number of its step and of its first event; 0 if it is not stored."""
+
+    step: int = 0
+    seq: int = 0
+
+
 class RunReader:
     """Reads session data within the caller's transaction."""
 
@@ -65,7 +79,7 @@ class RunReader:
         steps = self._db.execute(
             "SELECT kind, object, status, started_at, ended_at FROM step WHERE id BETWEEN ? AND ? AND run = ?"
             " ORDER BY id DESC LIMIT ?",
-            (*key_range(number), run, STEPS),
+            (*key_range(number), run, MAX_STEPS),
         ).fetchall()
         started_at = min((start for *_, start, _ in steps), default=0)
         ended_at = max((end or start for *_, start, end in steps), default=0)
@@ -85,9 +99,9 @@ class RunReader:
         """Return the agent's last replies, with reasoning and tool arguments, as one text."""
         rows = self._db.execute(
             "SELECT payload FROM event WHERE id BETWEEN ? AND ? AND kind = 'replied' ORDER BY id DESC LIMIT ?",
-            (*self._span(session), REPLIES),
+            (*self._span(session), MAX_REPLIES),
         )
-        return "\n".join(word for (payload,) in rows for word in _texts(json.loads(payload)))
+        return "\n".join(text for (payload,) in rows for text in _texts(json.loads(payload)))
 
     def messages(self, session: str) -> list[SessionMessage]:
         """Return the last messages of the user and the agent that have text, in order."""
@@ -105,20 +119,20 @@ class RunReader:
         rows = self._db.execute(
             "SELECT kind, payload, at FROM event WHERE id BETWEEN ? AND ? AND kind IN ('user_message', 'replied')"
             f" ORDER BY id {order} LIMIT ?",
-            (first, last, MESSAGES),
+            (first, last, MAX_MESSAGES),
         )
         found = [
             SessionMessage(
-                "User" if kind == "user_message" else "Agent", json.loads(payload).get("text", {}).get("head", ""), at
+                speaker="User" if kind == "user_message" else "Agent",
+                text=json.loads(payload).get("text", {}).get("head", ""),
+                at=at,
             )
             for kind, payload, at in rows
         ]
         return [message for message in found if message.text.strip()]
 
-    def events(
-        self, session: str, kinds: tuple[str, ...], before: int | None = None
-    ) -> list[tuple[str, dict[str, Any]]]:
-        """Return the kind and payload of the events of these kinds, in order; only those with a seq below `before`."""
+    def events(self, session: str, kinds: tuple[str, ...], before: int | None = None) -> list[StoredEvent]:
+        """Return the events of these kinds, in order. With `before`, only those with a lower sequence number."""
         first, last = self._span(session)
         last = last if before is None else first + before - 1
         marks = ", ".join("?" for _ in kinds)
@@ -126,7 +140,7 @@ class RunReader:
             f"SELECT kind, payload FROM event WHERE id BETWEEN ? AND ? AND kind IN ({marks}) ORDER BY id",
             (first, last, *kinds),
         )
-        return [(kind, json.loads(payload)) for kind, payload in rows]
+        return [StoredEvent(kind, json.loads(payload)) for kind, payload in rows]
 
     def run_of(self, session: str, seq: int) -> int:
         """Return the run that an event belongs to; 0 if there is no such event."""
@@ -139,23 +153,23 @@ class RunReader:
         The user's rating takes precedence over that of the task's own check.
         """
         ratings = {"user": "", "check": ""}
-        for _, event in self.events(session, ("run_rated",)):
-            if event["run_number"] == run:
-                ratings[event.get("by", "user")] = event["rating"]
+        for event in self.events(session, ("run_rated",)):
+            if event.fields["run_number"] == run:
+                ratings[event.fields.get("by", "user")] = event.fields["rating"]
         return {"up": "good", "down": "bad"}.get(ratings["user"] or ratings["check"], "")
 
     def outcome_memory(self, session: str, run: int) -> str:
         """Return the id of the memory that records the outcome of this run, or ""."""
         rows = self._db.execute("SELECT id, fields FROM memory WHERE session = ? AND kind = 'outcome'", (session,))
-        return next((name for name, parts in rows if json.loads(parts or "{}").get("run") == str(run)), "")
+        return next((name for name, fields in rows if json.loads(fields or "{}").get("run") == str(run)), "")
 
-    def find_step(self, session: str, call: str) -> tuple[int, int]:
-        """Return the number of a tool call's step and the sequence number of its first event, or (0, 0)."""
+    def find_step(self, session: str, call: str) -> CallPosition:
+        """Return where the step of a tool call is, given the ID of the call."""
         row = self._db.execute(
             "SELECT number, first_seq FROM step WHERE id BETWEEN ? AND ? AND key = ? ORDER BY id DESC LIMIT 1",
             (*self._span(session), call),
         ).fetchone()
-        return (row[0], row[1]) if row else (0, 0)
+        return CallPosition(*row) if row else CallPosition()
 
     def _span(self, session: str) -> tuple[int, int]:
         row = self._db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()

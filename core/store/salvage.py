@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from core.domain.events import EVENT_CLASSES
 from core.domain.problems import Problem
@@ -22,8 +23,7 @@ from core.store.page_reader import PageReader, Value
 from core.store.rebuild import rebuild
 from core.store.row_keys import key_range, offset_of
 
-BATCH = 500
-NAME = re.compile(r"[a-z0-9-]{1,64}")
+SESSION_ID = re.compile(r"[a-z0-9-]{1,64}")
 
 
 @dataclass(slots=True)
@@ -41,6 +41,16 @@ class SalvageResult:
     lost: int = 0
     sessions: int = 0
     backup: Backup | None = None
+
+
+class _SessionClaim(NamedTuple):
+    """The ID of a session, and the number of its events, according to its row."""
+
+    name: str
+    length: int
+
+
+_Claims = dict[int, _SessionClaim]  # by session number
 
 
 def salvage(path: Path) -> SalvageResult:
@@ -71,20 +81,20 @@ def _build(db: sqlite3.Connection, path: Path, saved: SalvageResult) -> None:
     migrate(db)
     db.execute("BEGIN")
     pages = PageReader(path, wal_path(path))
-    former = _has_former_names(path, pages)
-    ends = _collect(db, pages, saved, former)
-    if former:
+    has_former_names = _has_former_names(path, pages)
+    claims = _collect(db, pages, saved, has_former_names)
+    if has_former_names:
         rename_values(db)
     saved.backup = newest_valid_backup(path)
     if saved.backup:
         with _migrated(saved.backup.path) as backup:
-            saved.from_backup = _add_from_backup(db, backup, ends)
-    rebuilt = rebuild(db, {number: name for number, (name, _) in ends.items()})
+            saved.from_backup = _add_from_backup(db, backup, claims)
+    rebuilt = rebuild(db, {number: claim.name for number, claim in claims.items()})
     db.execute("COMMIT")
     saved.sessions = rebuilt.sessions
-    saved.lost = max(
-        rebuilt.gaps + _count_missing_ends(db, ends), _recorded_count(path) - saved.events - saved.from_backup
-    )
+    missing_in_sessions = rebuilt.gaps + _count_missing_ends(db, claims)
+    missing_in_file = _recorded_count(path) - saved.events - saved.from_backup
+    saved.lost = max(missing_in_sessions, missing_in_file)
 
 
 def _recorded_count(path: Path) -> int:
@@ -102,7 +112,7 @@ def _has_former_names(path: Path, pages: PageReader) -> bool:
         header = file.read(100)
     if header.startswith(MAGIC) and (number := int.from_bytes(header[60:64])):
         return number < VERSION
-    return any(len(values) == 5 and values[3] in KINDS for _, values in pages.rows())
+    return any(len(row.values) == 5 and row.values[3] in KINDS for row in pages.rows())
 
 
 @contextmanager
@@ -120,22 +130,20 @@ def _migrated(backup: Path) -> Iterator[Path]:
         yield copy
 
 
-def _collect(
-    db: sqlite3.Connection, pages: PageReader, saved: SalvageResult, former: bool
-) -> dict[int, tuple[str, int]]:
-    """Copy every valid event, blob and other row. `former` means that events have the names from before version 16.
+def _collect(db: sqlite3.Connection, pages: PageReader, saved: SalvageResult, has_former_names: bool) -> _Claims:
+    """Copy every valid event, blob and other row. Return what the session rows claim.
 
-    Return the ID and the number of events that each session row claims, by session number. A page does not say to which
-    table it belongs, so the table of a row is recognized by the number and types of its columns.
+    A page does not say to which table it belongs, so the table of a row is recognized by the number and types of its
+    columns.
     """
-    ends: dict[int, tuple[str, int]] = {}
-    kinds = {*EVENT_CLASSES, *KINDS} if former else EVENT_CLASSES.keys()
+    claims: _Claims = {}
+    kinds = {*EVENT_CLASSES, *KINDS} if has_former_names else EVENT_CLASSES.keys()
     for number, values in pages.rows():
         match values:
             case (None, int(run), int(at), str(kind), str(payload)) if kind in kinds and offset_of(number):
-                name, text = renamed_text(kind, payload) if former else (kind, payload)
+                name, text = renamed_text(kind, payload) if has_former_names else (kind, payload)
                 if _is_valid_event(name, text):
-                    saved.events += db.execute(INSERT_ENTRY, (number, run, at, name, text)).rowcount
+                    saved.events += db.execute(INSERT_EVENT, (number, run, at, name, text)).rowcount
             case (str(name), int(), bytes(body)) if len(name) == 64:
                 if _matches_hash(name, body):
                     saved.blobs += db.execute(INSERT_BLOB, values).rowcount
@@ -149,17 +157,17 @@ def _collect(
                 db.execute(INSERT_USE, values)
             case (None, str(), str(), str(), str(), str(), float() | int(), *_):
                 pass  # not copied, because the memory is rebuilt from its versions
-            case (None, str(name), *_) if len(values) >= COLUMNS:
-                if end := _claimed_length(name, values):
-                    ends[number] = end
+            case (None, str(name), *_) if len(values) >= SESSION_COLUMN_COUNT:
+                if claim := _session_claim(name, values):
+                    claims[number] = claim
             case _:
                 pass
-    return ends
+    return claims
 
 
-COLUMNS = 18  # number of columns of a session row in the first schema; later schemas append columns
-SEQ = 10  # index of the column with the number of events in a session row
-INSERT_ENTRY = "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?)"
+SESSION_COLUMN_COUNT = 18  # number of columns of a session row in the first schema; later schemas append columns
+LAST_SEQ_COLUMN = 10  # index of the column with the number of events in a session row
+INSERT_EVENT = "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?)"
 INSERT_BLOB = "INSERT OR IGNORE INTO blob VALUES (?, ?, ?)"
 INSERT_SKILL = "INSERT OR IGNORE INTO skill VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_CHANGE = "INSERT OR IGNORE INTO memory_version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -182,13 +190,15 @@ def _matches_hash(name: str, body: bytes) -> bool:
         return False
 
 
-def _claimed_length(name: str, values: tuple[Value, ...]) -> tuple[str, int] | None:
+def _session_claim(name: str, values: tuple[Value, ...]) -> _SessionClaim | None:
     """Return the ID and the number of events that a session row claims, or None if they are not plausible."""
-    length = values[SEQ]
-    return (name, length) if NAME.fullmatch(name) and isinstance(length, int) and length > 0 else None
+    length = values[LAST_SEQ_COLUMN]
+    if SESSION_ID.fullmatch(name) and isinstance(length, int) and length > 0:
+        return _SessionClaim(name, length)
+    return None
 
 
-def _add_from_backup(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple[str, int]]) -> int:
+def _add_from_backup(db: sqlite3.Connection, backup: Path, claims: _Claims) -> int:
     """Add what only the backup has: events of the sessions that do not differ, blobs, and tables that are not derived.
 
     Return how many events were added.
@@ -197,9 +207,11 @@ def _add_from_backup(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple
     with closing(open_read_only(backup)) as source:
         for number, name, length in source.execute("SELECT number, id, last_seq FROM session").fetchall():
             rows = source.execute("SELECT * FROM event WHERE id BETWEEN ? AND ?", key_range(number)).fetchall()
-            if ends.get(number, (name, 0))[0] == name and not _differ(db, rows):
-                ends.setdefault(number, (name, length))
-                added += db.executemany(INSERT_ENTRY, rows).rowcount
+            claim = claims.get(number)
+            is_same_session = claim is None or claim.name == name
+            if is_same_session and not _differ(db, rows):
+                claims.setdefault(number, _SessionClaim(name, length))
+                added += db.executemany(INSERT_EVENT, rows).rowcount
         _copy_unlogged(db, source)
         # A blob is stored under the hash of its content, so the backup's copy can replace a lost one.
         for row in source.execute("SELECT hash, size, body FROM blob"):
@@ -207,26 +219,21 @@ def _add_from_backup(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple
     return added
 
 
-UNLOGGED_TABLES = (
-    "rule",
-    "schedule",
-    "skill",
-    "skill_version",
-    "proposal",
-    "memory_version",
-    "memory_use",
-)  # tables that cannot be rebuilt from events
+# Tables that cannot be rebuilt from events.
+UNLOGGED_TABLES = ("rule", "schedule", "skill", "skill_version", "proposal", "memory_version", "memory_use")
 
 
 def _copy_unlogged(db: sqlite3.Connection, source: sqlite3.Connection) -> None:
     """Copy the tables that cannot be rebuilt from events. A backup with an older schema may lack some of them."""
     existing = {name for (name,) in source.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     for table in UNLOGGED_TABLES:
-        columns = [row[1] for row in source.execute(f"PRAGMA table_info({table})")] if table in existing else []
-        if columns:
-            names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" for _ in columns)
-            rows = source.execute(f"SELECT {names} FROM {table}")
-            db.executemany(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", rows)
+        if table not in existing:
+            continue
+        columns = [f'"{row[1]}"' for row in source.execute(f"PRAGMA table_info({table})")]
+        names = ", ".join(columns)
+        marks = ", ".join("?" for _ in columns)
+        rows = source.execute(f"SELECT {names} FROM {table}")
+        db.executemany(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", rows)
 
 
 def _differ(db: sqlite3.Connection, rows: list[tuple[Value, ...]]) -> bool:
@@ -241,10 +248,11 @@ def _differ(db: sqlite3.Connection, rows: list[tuple[Value, ...]]) -> bool:
     return False
 
 
-def _count_missing_ends(db: sqlite3.Connection, ends: dict[int, tuple[str, int]]) -> int:
+def _count_missing_ends(db: sqlite3.Connection, claims: _Claims) -> int:
     """Return how many events are missing at the ends of sessions, according to what the session rows claim."""
     missing = 0
-    for number, (_, length) in ends.items():
-        last = db.execute("SELECT max(id) FROM event WHERE id BETWEEN ? AND ?", key_range(number)).fetchone()[0]
-        missing += max(0, length - (offset_of(last) if last else 0))
+    for number, claim in claims.items():
+        (last_key,) = db.execute("SELECT max(id) FROM event WHERE id BETWEEN ? AND ?", key_range(number)).fetchone()
+        last_seq = offset_of(last_key) if last_key else 0
+        missing += max(0, claim.length - last_seq)
     return missing

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.events import (
     BackgroundCommandEnded,
@@ -120,8 +120,9 @@ def index_text(db: sqlite3.Connection, key: int, text: str) -> None:
 
 def index_events(db: sqlite3.Connection, events: Iterable[tuple[int, SessionEvent]]) -> None:
     """Add (key, event) pairs to the full-text index. Long texts are loaded from their blobs."""
-    loaded = ((key, indexed_text(load_texts(event, partial(read_blob, db)))) for key, event in events)
-    db.executemany("INSERT INTO event_search (rowid, words) VALUES (?, ?)", [row for row in loaded if row[1]])
+    texts = ((key, indexed_text(load_texts(event, partial(read_blob, db)))) for key, event in events)
+    rows = [(key, text) for key, text in texts if text]
+    db.executemany("INSERT INTO event_search (rowid, words) VALUES (?, ?)", rows)
 
 
 def unindex_event(db: sqlite3.Connection, key: int, event: SessionEvent) -> None:
@@ -213,12 +214,13 @@ def search_events(
             "SELECT s.id, s.title, e.kind, e.at, e.payload FROM event e JOIN session s ON s.number = ? WHERE e.id = ?",
             (session_of(key), key),
         ).fetchone()
-        if row:
-            excerpt, call = _locate_match(db, row[2], row[4], text)
-            key = _call_start(db, key, call) if call else key
-            if kinds and _step_kind(db, key) not in kinds:
-                continue
-            hits.append(SearchHit(row[0], row[1], offset_of(key), row[2], row[3], excerpt))
+        if row is None:
+            continue
+        session, title, kind, at, payload = row
+        match = _locate_match(db, kind, payload, text)
+        key = _call_start(db, key, match.call_id) if match.call_id else key
+        if not kinds or _step_kind(db, key) in kinds:
+            hits.append(SearchHit(session, title, seq=offset_of(key), kind=kind, at=at, text=match.excerpt))
     return hits
 
 
@@ -233,9 +235,9 @@ def _step_kind(db: sqlite3.Connection, key: int) -> str:
     """Return the kind of the step that an event belongs to, or ""."""
     session = session_of(key)
     row = find_row(db, session, offset_of(key))
-    step = (
-        None if row is None else db.execute("SELECT kind FROM step WHERE id = ?", (row_key(session, row),)).fetchone()
-    )
+    if row is None:
+        return ""
+    step = db.execute("SELECT kind FROM step WHERE id = ?", (row_key(session, row),)).fetchone()
     return str(step[0]) if step else ""
 
 
@@ -258,7 +260,7 @@ def _last_steps(
         if row:
             seq, started_at, text = row
             (kind,) = db.execute("SELECT kind FROM event WHERE id = ?", (row_key(number, seq),)).fetchone()
-            hits.append(SearchHit(name, title, seq, kind, started_at, text[:MAX_EXCERPT]))
+            hits.append(SearchHit(name, title, seq=seq, kind=kind, at=started_at, text=text[:MAX_EXCERPT]))
     return hits
 
 
@@ -282,8 +284,15 @@ def match_pattern(text: str) -> re.Pattern[str]:
     return re.compile("|".join((last, *whole)), re.IGNORECASE)
 
 
-def _locate_match(db: sqlite3.Connection, kind: str, payload: str, text: str) -> tuple[str, str]:
-    """Return an excerpt around the first match in an event, and the ID of the tool call that has the match, or ""."""
+class _Match(NamedTuple):
+    """An excerpt around the first match in an event, and the ID of the tool call that has the match, or ""."""
+
+    excerpt: str
+    call_id: str = ""
+
+
+def _locate_match(db: sqlite3.Connection, kind: str, payload: str, text: str) -> _Match:
+    """Return the first match in an event, or the beginning of its first text if the words are not found."""
     pattern = match_pattern(text)
     try:
         event = decode_event(kind, payload)
@@ -294,11 +303,11 @@ def _locate_match(db: sqlite3.Connection, kind: str, payload: str, text: str) ->
             for part in searchable_texts(candidate):
                 content = " ".join((_argument_values(part) if part in owners else part).split())
                 if match := pattern.search(content):
-                    return _excerpt(content, match.start()), owners.get(part, "")
+                    return _Match(_excerpt(content, match.start()), owners.get(part, ""))
                 first = first or content
     except (ValueError, KeyError):  # a damaged event is listed without an excerpt
-        return "", ""
-    return _excerpt(first, 0), ""
+        return _Match("")
+    return _Match(_excerpt(first, 0))
 
 
 def _call_start(db: sqlite3.Connection, key: int, call: str) -> int:
@@ -311,7 +320,7 @@ def _call_start(db: sqlite3.Connection, key: int, call: str) -> int:
         "SELECT id, payload FROM event WHERE id > ? AND id <= ? AND kind = 'call_started' ORDER BY id LIMIT 50",
         (key, end),
     )
-    return next((row[0] for row in rows if json.loads(row[1]).get("call_id") == call), key)
+    return next((start for start, payload in rows if json.loads(payload).get("call_id") == call), key)
 
 
 def find_excerpt(content: str, text: str) -> str:

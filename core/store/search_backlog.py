@@ -8,8 +8,8 @@ from core.store.blobs import read_blob
 from core.store.codec import decode_event, load_texts
 from core.store.search import index_text, indexed_text
 
-SLICE = 1_000  # most events in a slice
-SLICE_CHARACTERS = 2 << 20  # a slice ends after this many characters
+MAX_SLICE_EVENTS = 1_000
+MAX_SLICE_CHARACTERS = 2 << 20  # a slice ends after this many characters
 MAX_IN_HAND = 48 << 20  # characters of texts kept in memory until they are indexed
 
 
@@ -56,22 +56,25 @@ def is_in_backlog(db: sqlite3.Connection, key: int) -> bool:
 
 def index_slice(db: sqlite3.Connection, texts: TextsInHand) -> bool:
     """Index one slice of the backlog, newest session first. Return false if the backlog was empty."""
-    range_ = db.execute(
+    newest = db.execute(
         "SELECT first_event, last_event FROM search_backlog ORDER BY first_event DESC LIMIT 1"
     ).fetchone()
-    if range_ is None:
+    if newest is None:
         texts.clear()  # the remaining texts belong to sessions that were purged
         return False
-    first, last = range_
-    keys = db.execute("SELECT id FROM event WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?", (first, last, SLICE))
-    key, characters = last, 0
+    first, last = newest
+    keys = db.execute(
+        "SELECT id FROM event WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?", (first, last, MAX_SLICE_EVENTS)
+    )
+    key = last
+    characters = 0
     for (key,) in keys.fetchall():
         text = texts.take(key)
         if text is None:
             text = _stored_text(db, key)
         index_text(db, key, text)
         characters += len(text)
-        if characters >= SLICE_CHARACTERS:
+        if characters >= MAX_SLICE_CHARACTERS:
             break
     if key < last:
         db.execute("UPDATE search_backlog SET first_event = ? WHERE first_event = ?", (key + 1, first))

@@ -10,7 +10,7 @@ from pathlib import Path
 from core.store.health import open_read_only
 from core.store.row_keys import session_of
 
-NAMED = re.compile(r'"([0-9a-f]{64})"')
+BLOB_HASH = re.compile(r'"([0-9a-f]{64})"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def _measure(db: sqlite3.Connection) -> dict[int, Counter[str]]:
     sizes: dict[int, Counter[str]] = {}
     for key, kind, payload in db.execute("SELECT id, kind, payload FROM event"):
         by_kind = sizes.setdefault(session_of(key), Counter())
-        by_kind[kind] += len(payload) + sum(blobs.pop(blob, 0) for blob in NAMED.findall(payload))
+        by_kind[kind] += len(payload) + sum(blobs.pop(blob, 0) for blob in BLOB_HASH.findall(payload))
     return sizes
 
 

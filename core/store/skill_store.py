@@ -14,7 +14,7 @@ from core.store.data_file import DataFile
 from core.store.database import Database
 from core.store.row_keys import BITS
 
-VERSION = "number, name, created_at, author, digest, reason, session, files"
+VERSION_COLUMNS = "number, name, created_at, author, digest, reason, session, files"
 
 
 class SkillRecord(NamedTuple):
@@ -33,6 +33,13 @@ class SkillRecord(NamedTuple):
     archived: int = 0
 
 
+class UseCount(NamedTuple):
+    """How often a skill was used, and the time of its last use in microseconds."""
+
+    use_count: int = 0
+    last_used: int = 0
+
+
 class SkillStore:
     """Reads and writes the settings and versions of skills."""
 
@@ -48,12 +55,12 @@ class SkillStore:
         query = "SELECT key, name, latest_version, trusted_digest, pinned, disabled, archived FROM skill"
         return {row[0]: SkillRecord(*row) for row in self._file.rows(query)}
 
-    def uses(self) -> dict[str, tuple[int, int]]:
-        """Return how often each skill was used, and the time of its last use in microseconds, by its key."""
+    def uses(self) -> dict[str, UseCount]:
+        """Return how often each skill was used, by its key."""
         query = (
             "SELECT u.key, count(*), max(event.at) FROM skill_use AS u JOIN event ON event.id = u.event GROUP BY u.key"
         )
-        return {key: (count, last) for key, count, last in self._file.rows(query)}
+        return {key: UseCount(use_count, last_used) for key, use_count, last_used in self._file.rows(query)}
 
     def latest_versions(self) -> dict[str, SkillVersion]:
         """Return the latest version of each skill by its key."""
@@ -67,7 +74,7 @@ class SkillStore:
     def versions(self, key: str) -> tuple[SkillVersion, ...]:
         """Return all versions of a skill, newest first."""
         query = (
-            f"SELECT {VERSION} FROM skill_version WHERE skill = (SELECT number FROM skill WHERE key = ?)"
+            f"SELECT {VERSION_COLUMNS} FROM skill_version WHERE skill = (SELECT number FROM skill WHERE key = ?)"
             " ORDER BY number DESC"
         )
         return tuple(map(_version, self._file.rows(query, key)))
@@ -98,11 +105,12 @@ class SkillStore:
         for name, title, run, version, at, status, rating, runs in rows:
             if run != runs and name not in ratings:
                 ratings[name] = self._ratings(name)
-            outcome = (status, rating) if run == runs else (self._ended(name, run), ratings[name].get(run, ""))
-            uses.append(SkillUse(name, title, run, version, at, *outcome))
+            if run != runs:  # the status and the rating of the session are those of its last run
+                status, rating = self._status_of_run(name, run), ratings[name].get(run, "")
+            uses.append(SkillUse(name, title, run, version, at, status, rating))
         return uses
 
-    def _ended(self, session: str, run: int) -> str:
+    def _status_of_run(self, session: str, run: int) -> str:
         """Return the status with which an earlier run of a session ended; "" if the run has no row."""
         rows = self._file.rows(
             f"SELECT step.status FROM step JOIN session ON session.number = (step.id >> {BITS})"
@@ -135,14 +143,14 @@ class SkillStore:
         """
 
         def write(db: sqlite3.Connection) -> bool:
-            number, head = _number_and_version(db, key, version.name)
-            if head != base:
+            number, latest_version = _number_and_version(db, key, version.name)
+            if latest_version != base:
                 return False
             for name, body in bodies.items():
                 db.execute("INSERT OR IGNORE INTO blob VALUES (?, ?, ?)", (name, len(body), compress(body)))
             files = json.dumps([asdict(file) for file in version.files])
             db.execute(
-                f"INSERT INTO skill_version (skill, {VERSION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO skill_version (skill, {VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     number,
                     version.number,
@@ -175,15 +183,15 @@ class SkillStore:
 
         await self._file.writer.run(write)
 
-    async def rename(self, key: str, to: str) -> None:
+    async def rename(self, key: str, new_key: str) -> None:
         """Change the key of a skill. Its history is kept. Raise Problem if the new key is taken."""
 
         def write(db: sqlite3.Connection) -> None:
-            if db.execute("SELECT 1 FROM skill WHERE key = ?", (to,)).fetchone():
-                message = f"A skill named {to.partition('/')[2]!r} already exists."
+            if db.execute("SELECT 1 FROM skill WHERE key = ?", (new_key,)).fetchone():
+                message = f"A skill named {new_key.partition('/')[2]!r} already exists."
                 raise Problem(message, "Names must be unique, also among archived skills.", "Choose another name.")
-            db.execute("UPDATE skill SET key = ? WHERE key = ?", (to, key))
-            db.execute("UPDATE skill_use SET key = ? WHERE key = ?", (to, key))
+            db.execute("UPDATE skill SET key = ? WHERE key = ?", (new_key, key))
+            db.execute("UPDATE skill_use SET key = ? WHERE key = ?", (new_key, key))
 
         await self._file.writer.run(write)
 

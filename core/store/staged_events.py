@@ -45,14 +45,18 @@ class StagedEvents:
         if queue is None or queue.last is None or queue.in_flight:
             return []
         encoded = [encode_event(event) for event in events]
-        if any(each.blobs for each in encoded):
+        if any(item.blobs for item in encoded):
             return []
-        last, seq = queue.last, queue.last.seq + len(queue.events)
-        at = max([at, last.at, *(staged_at for staged_at, _ in queue.events[-1:])])
+        last = queue.last
+        first_seq = last.seq + len(queue.events) + 1
+        last_at = queue.events[-1][0] if queue.events else last.at
+        at = max(at, last_at)
         queue.events += [(at, event) for event in events]
         if queue.timer is None:
             queue.timer = asyncio.get_running_loop().call_later(HOLD_S, self._commit, session)
-        return [EventRecord(session, seq + n, last.run, at, each.stored_event) for n, each in enumerate(encoded, 1)]
+        return [
+            EventRecord(session, seq, last.run, at, item.stored_event) for seq, item in enumerate(encoded, first_seq)
+        ]
 
     def take(self, session: str) -> TimedEvents:
         """Remove and return the staged events of a session, in order, because the caller appends them."""
@@ -61,7 +65,9 @@ class StagedEvents:
             return ()
         if queue.timer:
             queue.timer.cancel()
-        events, queue.events, queue.timer = tuple(queue.events), [], None
+        events = tuple(queue.events)
+        queue.events = []
+        queue.timer = None
         return events
 
     def on_submit(self, session: str) -> None:

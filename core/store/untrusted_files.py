@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.domain.events import (
     BackgroundCommandEnded,
@@ -37,6 +37,17 @@ EARLIER = "old:"  # the contents are an earlier version, which the user has not 
 MIN_COPY_BYTES = 32  # smaller contents occur too often to be recognized as a copy
 MAX_AGE = 30 * 24 * 60 * 60 * 1_000_000  # microseconds after which a missing file is removed from the list
 COLUMNS = "path, hash, earlier, sources, session, created_at"
+
+
+class FileContent(NamedTuple):
+    """A file to compare with the untrusted ones: its absolute path, and the hash and size of its contents.
+
+    The hash is empty if it is unknown.
+    """
+
+    path: str
+    digest: str = ""
+    size: int = 0
 
 
 def note_untrusted_files(db: sqlite3.Connection, state: "WriteState", events: Iterable[SessionEvent], at: int) -> None:
@@ -74,7 +85,8 @@ def note_untrusted_files(db: sqlite3.Connection, state: "WriteState", events: It
 
 def _note_change(db: sqlite3.Connection, state: "WriteState", event: FileChanged, at: int) -> bool:
     """Add a changed file if it counts as untrusted. Return whether it does."""
-    path, sources = absolute_path(state.row.folder, event.path), _sources(db, state)
+    path = absolute_path(state.row.folder, event.path)
+    sources = _sources(db, state)
     if not sources:
         size = db.execute("SELECT size FROM blob WHERE hash = ?", (event.after,)).fetchone()
         copies = _copies(db, event.after) if size and size[0] >= MIN_COPY_BYTES else []
@@ -150,9 +162,11 @@ def absolute_path(folder: str, path: str) -> str:
 
 def _unrecorded(folder: str, name: str) -> str:
     """Return the path for a file whose changed contents are unknown. If `name` is not exact, it is the whole folder."""
-    exact = not name.startswith("and ") and name.isprintable() and "\\" not in name
-    path = absolute_path(folder, name if exact else "")
-    return f"{path}/" if not exact or name.endswith("/") else path
+    is_exact = not name.startswith("and ") and name.isprintable() and "\\" not in name
+    if not is_exact:
+        return f"{absolute_path(folder, '')}/"
+    path = absolute_path(folder, name)
+    return f"{path}/" if name.endswith("/") else path
 
 
 def has_untrusted_files(db: sqlite3.Connection) -> bool:
@@ -178,17 +192,15 @@ def read_untrusted_files(path: Path, folder: str) -> list[UntrustedFile]:
         return untrusted_files_in(db, folder)
 
 
-def match_untrusted_files(db: sqlite3.Connection, files: Sequence[tuple[str, str, int]]) -> dict[str, UntrustedFile]:
-    """Return which of the files are untrusted, because of their path or as a copy, each with the row that says so.
-
-    A file is given as (absolute path, hash of its contents, size). An unknown hash is empty.
-    """
+def match_untrusted_files(db: sqlite3.Connection, files: Sequence[FileContent]) -> dict[str, UntrustedFile]:
+    """Return which of the files are untrusted, because of their path or as a copy, each with the row that says so."""
     matches: dict[str, UntrustedFile] = {}
-    for path, digest, size in files:
-        copies = _copies(db, digest) if digest and size >= MIN_COPY_BYTES else []
-        rows = [row for row in _rows(db, path) if row.covers(path, digest)]
-        if row := next(iter((*rows, *copies)), None):
-            matches[path] = row
+    for file in files:
+        rows = [row for row in _rows(db, file.path) if row.covers(file.path, file.digest)]
+        if file.digest and file.size >= MIN_COPY_BYTES:
+            rows += _copies(db, file.digest)
+        if rows:
+            matches[file.path] = rows[0]
     return matches
 
 
@@ -199,9 +211,9 @@ def mark_reviewed(db: sqlite3.Connection, folder: str, reviewed: Mapping[str, st
     files in the folder. A file that has changed since stays in the list. Copies of a reviewed file are reviewed too.
     Its earlier versions are not: git may bring them back.
     """
-    reviewed_hashes = (
-        None if reviewed is None else {absolute_path(folder, path): hash for path, hash in reviewed.items()}
-    )
+    reviewed_hashes = None
+    if reviewed is not None:
+        reviewed_hashes = {absolute_path(folder, path): digest for path, digest in reviewed.items()}
     files: dict[str, list[UntrustedFile]] = {}
     for row in untrusted_files_in(db, folder):
         files.setdefault(row.path, []).append(row)
@@ -268,5 +280,12 @@ def _copies(db: sqlite3.Connection, digest: str) -> list[UntrustedFile]:
 
 
 def _file(row: tuple[str, str, str, str, str, int]) -> UntrustedFile:
-    path, digest, earlier, sources, session, at = row
-    return UntrustedFile(path, digest, earlier, tuple(json.loads(sources)), session, at)
+    path, digest, earlier, sources, session, created_at = row
+    return UntrustedFile(
+        path=path,
+        hash=digest,
+        earlier=earlier,
+        sources=tuple(json.loads(sources)),
+        session=session,
+        created_at=created_at,
+    )

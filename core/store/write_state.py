@@ -37,6 +37,6 @@ class WriteState:
         if isinstance(event, RunStarted):
             self.run += 1
         # A user message that starts a run belongs to the run, although RunStarted comes after the message.
-        opening = isinstance(event, UserMessage) and "run" not in self.outline.open
+        opens_run = isinstance(event, UserMessage) and "run" not in self.outline.open
         self.at = max(at, self.at)  # the clock may be set back, but the times of events must not decrease
-        return EventRecord(self.row.id, self.row.last_seq + 1, self.run + opening, self.at, event)
+        return EventRecord(self.row.id, self.row.last_seq + 1, self.run + 1 if opens_run else self.run, self.at, event)

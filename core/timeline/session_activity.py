@@ -10,35 +10,16 @@ from typing import Any
 from core.domain.event_values import InstructionFile
 from core.domain.problems import ErrorDetails
 from core.domain.rewind_events import OpenRewinds
+from core.timeline.decision_entry import DECISION_KINDS, DecisionEntry, EventJson, decision_of, text_head
 from core.timeline.text_diff import line_counts
 
-EventJson = Mapping[str, Any]
 BlobPair = tuple[str, str]  # hashes of the blobs with a file's contents before and after
 ReadBlob = Callable[[str], bytes | None]
 
 CHANGE_KINDS = ("file_changed", "files_rewound")
-DECISION_KINDS = (
-    "permission_requested",
-    "permission_decided",
-    "call_allowed",
-    "call_refused",
-    "question_asked",
-    "question_answered",
-    "decision_made",
-    "issue_reported",
-    "untrusted_content_read",
-    "limit_threshold_reached",
-    "limit_raised",
-    "run_paused",
-    "context_compacted",
-    "mode_changed",
-    "harness_message",
-    "request_retried",
-)
 ACTIVITY_KINDS = (*CHANGE_KINDS, *DECISION_KINDS, "request_sent", "run_rated", "run_ended")
 # There are many of these events, so they are read only when they are displayed.
 REQUEST_KINDS = ("run_started", "request_sent", "replied", "context_compacted")
-ANSWERED_BY = {"user": "you", "earlier_answer": "an earlier answer", "no_questions": "the option --no-questions"}
 MAX_REQUESTS = 4_000  # requests kept in memory; when there are more, every second one is dropped
 FILE_TOOLS = frozenset({"read", "write", "edit", "patch", "find", "search"})
 
@@ -99,31 +80,6 @@ class ChangedFile:
     def has_contents(self) -> bool:
         """Whether the contents of the file were stored. Older sessions only have line counts."""
         return any(change.before or change.after for change in self.changes)
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionEntry:
-    """A decision: what was chosen, by whom or by which rule, and why.
-
-    `status` is the status of a step. `rule` has the IDs of the rules that decided or were saved, separated by spaces,
-    so that the user can revoke them. `count` is greater than 1 if identical automatic approvals were merged into this
-    entry.
-    """
-
-    seq: int
-    run: int
-    at: int
-    kind: str
-    what: str
-    chosen: str = ""
-    why: str = ""
-    cause: str = ""
-    status: str = "done"
-    rule: str = ""
-    options: tuple[tuple[str, str], ...] = ()
-    constraints: tuple[str, ...] = ()
-    call: str = ""
-    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +328,11 @@ class SessionActivity:
 
 def _error_details(line: EventJson) -> ErrorDetails | None:
     error = line.get("error")
-    return ErrorDetails(*(str(error.get(part) or "") for part in ("message", "cause", "fix"))) if error else None
+    if not error:
+        return None
+    return ErrorDetails(
+        message=str(error.get("message") or ""), cause=str(error.get("cause") or ""), fix=str(error.get("fix") or "")
+    )
 
 
 def _merge_key(choice: DecisionEntry) -> tuple[object, ...]:
@@ -385,103 +345,19 @@ def category_group(category: str) -> str:
     if not category.startswith("results:"):
         return category
     tool = category.removeprefix("results:")
-    return "results:files" if tool in FILE_TOOLS else "results:commands" if tool == "run" else "results:others"
+    if tool in FILE_TOOLS:
+        return "results:files"
+    return "results:commands" if tool == "run" else "results:others"
 
 
 def _instruction_file(fields: Mapping[str, Any]) -> InstructionFile:
-    size, included = int(fields.get("size", 0)), int(fields.get("included", 0))
     return InstructionFile(
-        str(fields.get("name", "")), size, included, str(fields.get("error", "")), int(fields.get("tokens", 0))
+        name=str(fields.get("name", "")),
+        size=int(fields.get("size", 0)),
+        included=int(fields.get("included", 0)),
+        error=str(fields.get("error", "")),
+        tokens=int(fields.get("tokens", 0)),
     )
-
-
-def text_head(text: Any) -> str:
-    """Return the beginning of a stored text, which may be an object with the field `head`."""
-    return str(text.get("head", "")) if isinstance(text, Mapping) else str(text or "")
-
-
-def decision_of(line: EventJson) -> DecisionEntry | None:
-    """Return the entry for a decision that an event records; None for any other event."""
-    seq, run, at, kind = int(line["seq"]), int(line.get("run", 0)), int(line.get("at", 0)), str(line["kind"])
-
-    def entry(name: str, text: str, **details: Any) -> DecisionEntry:
-        return DecisionEntry(seq, run, at, name, text, **details)
-
-    match kind:
-        case "question_asked":
-            question = line.get("question") or {}
-            options = tuple(
-                (str(o.get("label", "")), str(o.get("description", ""))) for o in question.get("options") or ()
-            )
-            text, reason = str(question.get("text", "")), str(question.get("reason", ""))
-            return entry("question", text, why=reason, status="waiting", options=options)
-        case "question_answered":
-            answer = line.get("answer") or {}
-            text = ": ".join(part for part in (answer.get("option"), answer.get("text")) if part)
-            unanswered = answer.get("declined") or answer.get("expired")
-            by = str(answer.get("answered_by", "user"))
-            cause = ANSWERED_BY.get(by, by)
-            return entry("question", text, chosen=text, status="stopped" if unanswered else "done", cause=cause)
-        case "permission_requested":
-            request = line.get("request") or {}
-            return entry("permission", f"{request.get('tool', '')} {request.get('object', '')}".strip(),
-                        why=str(request.get("reason", "")), status="waiting")  # fmt: skip
-        case "permission_decided":
-            allowed, scope = bool(line.get("allowed")), str(line.get("scope", "once"))
-            by = str(line.get("decided_by", "user"))
-            changes = " with changes" if text_head(line.get("arguments")) else ""
-            return entry(
-                "permission",
-                "",
-                chosen=f"allowed {scope}{changes}" if allowed else "denied",
-                why=text_head(line.get("reason")),
-                status="done" if allowed else "stopped",
-                cause="you" if by == "user" else by,
-                rule=" ".join(line.get("rule_ids") or ()),
-            )
-        case "call_allowed":
-            return entry("allowed", "", chosen="allowed", cause=str(line.get("reason", "")),
-                        rule=str(line.get("rule_id", "")), call=str(line.get("call_id", "")))  # fmt: skip
-        case "call_refused":
-            return entry("refused", str(line.get("tool", "")), chosen="refused", why=text_head(line.get("reason")),
-                        status="failed")  # fmt: skip
-        case "decision_made":
-            choices = tuple((str(o.get("label", "")), _option_text(o)) for o in line.get("options") or ())
-            limits = tuple(str(limit) for limit in line.get("constraints") or ())
-            return entry("decision", str(line.get("intent", "")), chosen=str(line.get("choice", "")), cause="the agent",
-                        why=str(line.get("reason", "")), options=choices, constraints=limits)  # fmt: skip
-        case "issue_reported":
-            why = " · ".join(part for part in (line.get("cause"), line.get("fix")) if part)
-            return entry("issue", str(line.get("description", "")), chosen=str(line.get("severity", "")), why=why,
-                        status="failed", cause="the agent")  # fmt: skip
-        case _:
-            return _notice(line, entry)
-
-
-def _notice(line: EventJson, entry: Callable[..., DecisionEntry]) -> DecisionEntry | None:
-    """Return the entry for an event that Journeyman itself caused; None for any other event."""
-    match line["kind"]:
-        case "untrusted_content_read":
-            return entry("notice", f"Has read untrusted content: {line.get('source', '')}")
-        case "limit_threshold_reached":
-            text = f"{float(line.get('used', 0)):g} of {float(line.get('allowed', 0)):g} {line.get('limit', '')}"
-            return entry("limit", text)
-        case "limit_raised":
-            return entry("limit", f"{line.get('limit', '')}: up to {float(line.get('allowed', 0)):g}", cause="you")
-        case "run_paused":
-            error = line.get("error") or {}
-            return entry("notice", "Paused", why=str(error.get("message") or line.get("reason") or ""))
-        case "harness_message":
-            return entry("notice", "Told the agent to change its approach", why=str(line.get("reason", "")))
-        case "request_retried":
-            error = line.get("error") or {}
-            return entry("notice", "Retried the request", why=str(error.get("message", "")))
-        case "context_compacted":
-            return entry("notice", "Compacted the context", why=str(line.get("reason", "")))
-        case "mode_changed":
-            return entry("notice", "Mode", chosen=str(line.get("mode", "")), cause="you")
-        case _:
-            return None
 
 
 def _request_id(line: EventJson) -> str:
@@ -490,11 +366,3 @@ def _request_id(line: EventJson) -> str:
         return ""
     request = line.get("question" if line["kind"] == "question_asked" else "request")
     return str(request.get("id", "")) if isinstance(request, Mapping) else ""
-
-
-def _option_text(option: Mapping[str, Any]) -> str:
-    """Return the pros, the cons and the confidence of an option as text."""
-    parts = [f"+ {word}" for word in option.get("pros") or ()] + [f"− {word}" for word in option.get("cons") or ()]
-    if (confidence := option.get("confidence", -1)) >= 0:
-        parts.append(f"{confidence}% confident")
-    return " · ".join(parts)

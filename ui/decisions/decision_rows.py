@@ -7,8 +7,8 @@ from PySide6.QtCore import QCoreApplication, QObject, QRect
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
 
+from core.timeline.decision_entry import DecisionEntry
 from core.timeline.decision_outcome import DecisionOutcome
-from core.timeline.session_activity import DecisionEntry
 from ui.style.icons import pixmap, status_icon
 from ui.style.number_formats import amount, duration, money, time_of_day
 from ui.style.theme import Look

@@ -6,8 +6,9 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.steps import Step
+from core.timeline.decision_entry import DecisionEntry
 from core.timeline.decision_outcome import decision_outcome
-from core.timeline.session_activity import DecisionEntry, SessionActivity
+from core.timeline.session_activity import SessionActivity
 from ui.decisions.decision_rows import (
     DecisionDelegate,
     DecisionRows,

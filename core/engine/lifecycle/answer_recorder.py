@@ -45,4 +45,4 @@ class AnswerRecorder:
     async def start_answering(self, question: str) -> None:
         """Remove the time limit of a question, because the user has begun to answer it. Ignore unknown questions."""
         if origin := self.reader.question_origin(question):
-            await self.journal.append(origin[0], QuestionAnswerStarted(question))
+            await self.journal.append(origin.session, QuestionAnswerStarted(question))

@@ -17,7 +17,7 @@ from core.domain.events import SessionEvent, ToolReturned, UntrustedContentRead
 from core.domain.problems import Problem
 from core.domain.untrusted_file import UntrustedFile, is_text, untrusted_file_label
 from core.engine.run.run_context import RunContext
-from core.store.untrusted_files import absolute_path
+from core.store.untrusted_files import FileContent, absolute_path
 from core.tools.check import CHECK
 from core.tools.edit import EDIT
 from core.tools.find import FIND
@@ -93,7 +93,9 @@ def matching_files(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]
         # Match the contents that the run has read, and the current contents, which a failed edit or a search reveals.
         digests = {run.read_digests.get(normalized_path(path), ""), content_digest(body) if body else ""}
         known = digests - {""} or {""}
-        files = [(absolute_path(folder, name), digest, len(body)) for name in names for digest in sorted(known)]
+        files = [
+            FileContent(absolute_path(folder, name), digest, len(body)) for name in names for digest in sorted(known)
+        ]
         matched = run.reader.match_untrusted_files(files)
         matches += [replace(row, path=name) for name, row in list(matched.items())[:1]]
     return matches
@@ -145,7 +147,7 @@ def _shared_history(run: RunContext) -> list[UntrustedFile]:
     """Return the row of the git repository to which the run's linked worktree belongs, if its history is untrusted."""
     if not run.reader.has_untrusted_files() or not (folders := worktree_git_folders(run.tool_context.folder)):
         return []
-    return list(run.reader.match_untrusted_files([(str(folders[1]), "", 0)]).values())
+    return list(run.reader.match_untrusted_files([FileContent(str(folders[1]))]).values())
 
 
 def _label(run: RunContext, rows: Iterable[UntrustedFile]) -> str:

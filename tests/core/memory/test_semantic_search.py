@@ -28,7 +28,7 @@ from core.memory.saving import MemorySource, SaveResult
 from core.memory.semantic_search import SemanticSearch
 from core.memory.wordpiece import WordPiece
 from core.store.database import Database, connect
-from core.store.embedding_store import SLICE
+from core.store.embedding_store import BATCH_SIZE
 from core.store.memory_store import MemoryStore
 from tests.core.engine.harness import BOUND_S, open_engine, run_bounded, scripted_replies
 from tests.core.memory.gguf_model import gguf_model
@@ -326,7 +326,7 @@ def test_a_long_text_is_truncated_and_keeps_its_end_token() -> None:
 
 
 def test_many_vectors_are_read_at_once_and_a_renewed_one_keeps_its_row(tmp_path: Path) -> None:
-    file, many = tmp_path / "journeyman.db", SLICE + 500
+    file, many = tmp_path / "journeyman.db", BATCH_SIZE + 500
     made = np.random.default_rng(3).normal(size=(many, 4)).astype(np.float16)
     with closing(connect(file, "OFF")) as db:
         rows = [(number + 1, number, "m", made[number].tobytes()) for number in range(many)]

@@ -17,7 +17,7 @@ from core.store.event_batch import encode_batch
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.purge import purge_sessions
-from core.store.search_backlog import SLICE, TextsInHand, index_slice
+from core.store.search_backlog import MAX_SLICE_EVENTS, TextsInHand, index_slice
 from tests.core.store.made import START, dump, every_kind, journal_at
 
 NAME = "poured22"
@@ -42,7 +42,7 @@ def waiting(path: Path) -> list[tuple[int, int]]:
 
 
 def test_a_bulk_write_equals_single_writes(tmp_path: Path) -> None:
-    given = facts(3 * SLICE)
+    given = facts(3 * MAX_SLICE_EVENTS)
 
     async def one_by_one(journal: Journal) -> None:
         await journal.append_timed(NAME, given, blobs={"0" * 64: b"kept"})
@@ -56,7 +56,7 @@ def test_a_bulk_write_equals_single_writes(tmp_path: Path) -> None:
         asyncio.run(one_by_one(journal))
     with journal_at(tmp_path / "b.db") as (journal, reader, _):
         asyncio.run(at_once(journal))
-        assert len(reader.search_in_session(NAME, f"line {3 * SLICE - 1}")) == 1
+        assert len(reader.search_in_session(NAME, f"line {3 * MAX_SLICE_EVENTS - 1}")) == 1
     assert dump(tmp_path / "a.db") == dump(tmp_path / "b.db") and not waiting(tmp_path / "b.db")
 
 
@@ -73,7 +73,7 @@ def test_listeners_get_one_update_per_batch_with_every_row(tmp_path: Path) -> No
 
 
 def test_interrupted_indexing_resumes(tmp_path: Path) -> None:
-    path, given = tmp_path / "a.db", facts(5 * SLICE)
+    path, given = tmp_path / "a.db", facts(5 * MAX_SLICE_EVENTS)
     with journal_at(path) as (journal, _, _):
         asyncio.run(poured(journal, given))
         asyncio.run(
@@ -82,14 +82,18 @@ def test_interrupted_indexing_resumes(tmp_path: Path) -> None:
         asyncio.run(poured(journal, [(START, UserMessage(Text("the last of all")))]))
     with closing(connect(path, "OFF")) as db:
         texts = TextsInHand()
-        assert index_slice(db, texts) and index_slice(db, texts) and waiting(path) == [(1 + SLICE, len(given))]
+        assert (
+            index_slice(db, texts) and index_slice(db, texts) and waiting(path) == [(1 + MAX_SLICE_EVENTS, len(given))]
+        )
         db.execute("BEGIN IMMEDIATE")
         assert index_slice(db, texts)
         db.execute("ROLLBACK")  # as after a kill in the middle of a slice
     with journal_at(path) as (journal, reader, _):
         assert reader.search_backlog() > 0 and len(reader.search("zanzibar")) == 1
         asyncio.run(journal.index_backlog())
-        assert reader.search_backlog() == 0 and len(reader.search_in_session(NAME, "line", 10_000)) == 5 * SLICE
+        assert (
+            reader.search_backlog() == 0 and len(reader.search_in_session(NAME, "line", 10_000)) == 5 * MAX_SLICE_EVENTS
+        )
         assert len(reader.search("zanzibar")) == len(reader.search("last of all")) == 1
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE VIRTUAL TABLE temp.told USING fts5vocab(main, event_search, instance)")

@@ -9,7 +9,7 @@ import pytest
 from core.store import migrate as migrate_module
 from core.store.backup import verify
 from core.store.database import Database
-from core.store.migrate import latest_version, list_migrations, migrate, schema_version, statements
+from core.store.migrate import NumberedMigration, latest_version, list_migrations, migrate, schema_version, statements
 from tests.core.store.made import dump, fill
 
 FIRST = "CREATE TABLE a (x INTEGER PRIMARY KEY);\nINSERT INTO a VALUES (1), (2);\n"
@@ -74,8 +74,12 @@ def test_an_older_file_is_backed_up_first_and_a_new_one_is_not(tmp_path: Path, m
     assert not (tmp_path / "backups").exists()
     before = dump(path)
     real = migrate_module.list_migrations()
-    known = real[-1][0]
-    second = (known + 1, lambda db: db.execute("ALTER TABLE session ADD COLUMN made_up INTEGER NOT NULL DEFAULT 0"))
+    known = real[-1].number
+
+    def add_column(db: sqlite3.Connection) -> None:
+        db.execute("ALTER TABLE session ADD COLUMN made_up INTEGER NOT NULL DEFAULT 0")
+
+    second = NumberedMigration(known + 1, add_column)
     monkeypatch.setattr(migrate_module, "list_migrations", lambda folder=None: [*real, second])
     Database(path).close()
     (made,) = (tmp_path / "backups").iterdir()

@@ -42,7 +42,7 @@ def test_contents_of_a_skill_survive_purging_a_session_that_shares_them(tmp_path
             assert [use.session for use in store.used_in(KEY)] == [other, session]
             assert await purge_sessions(database, [session], journal.prepare_purge) == 0
             assert store.body(blob_hash(BODY)) == BODY
-            assert [use.session for use in store.used_in(KEY)] == [other] and store.uses()[KEY][0] == 1
+            assert [use.session for use in store.used_in(KEY)] == [other] and store.uses()[KEY].use_count == 1
 
         asyncio.run(work())
 

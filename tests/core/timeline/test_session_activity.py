@@ -3,7 +3,8 @@
 from typing import Any
 
 from core.domain.problems import ErrorDetails
-from core.timeline.session_activity import ACTIVITY_KINDS, SessionActivity, decision_of
+from core.timeline.decision_entry import decision_of
+from core.timeline.session_activity import ACTIVITY_KINDS, SessionActivity
 from tests.core.store.made import GOLDEN, examples
 
 
