@@ -3,13 +3,15 @@
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from core.agents.json_rpc import INVALID_PARAMS, Params, RpcError
 from core.agents.session_updates import block_text
 from core.domain.visible import visible
 
-# Limits of an error message: how many MCP servers it names, and how many characters of each name it shows.
-NAMED, LONG = 5, 60
+# Limits of a notice about MCP servers.
+MAX_NAMED_SERVERS = 5
+MAX_NAME_CHARS = 60
 
 
 def required_text(params: Params, name: str) -> str:
@@ -34,23 +36,38 @@ def workspace_param(params: Params) -> Path:
     return folder
 
 
-def prompt_parts(params: Params) -> tuple[str, list[tuple[str, str]]]:
-    """Return what the user wrote in a prompt as one text, and the names and texts of the files in it."""
+class EmbeddedFile(NamedTuple):
+    """A file that the editor has put into a prompt."""
+
+    name: str
+    text: str
+
+
+class PromptParts(NamedTuple):
+    """What the user wrote in a prompt as one text, and the files in it."""
+
+    text: str
+    embedded: list[EmbeddedFile]
+
+
+def prompt_parts(params: Params) -> PromptParts:
+    """Return the parts of a prompt. Raise RpcError if it has no text."""
     blocks = params.get("prompt")
     if not isinstance(blocks, list):
         raise RpcError(INVALID_PARAMS, "The request lacks the prompt, or it is not a list of blocks.")
-    texts, embedded = [], list[tuple[str, str]]()
+    texts: list[str] = []
+    embedded: list[EmbeddedFile] = []
     for block in blocks:
         match block:
             case {"type": "resource", "resource": {"uri": uri, "text": str(text)}}:
-                embedded.append((str(uri), text))
+                embedded.append(EmbeddedFile(str(uri), text))
                 texts.append(f"[{uri}]")
             case _:
                 texts.append(block_text(block))
     message = "\n\n".join(filter(None, texts))
     if not message.strip():
         raise RpcError(INVALID_PARAMS, "The message is empty. Describe the task.")
-    return message, embedded
+    return PromptParts(message, embedded)
 
 
 def unused_servers_notice(params: Params, user_servers: Collection[str]) -> str:
@@ -59,9 +76,9 @@ def unused_servers_notice(params: Params, user_servers: Collection[str]) -> str:
     if not isinstance(servers, list):
         raise RpcError(INVALID_PARAMS, "The mcpServers of a session must be a list.")
     names = [str(server.get("name", "?")) for server in servers if isinstance(server, dict)]
-    unused = [visible(name[:LONG]) for name in names if name not in user_servers]
+    unused = [visible(name[:MAX_NAME_CHARS]) for name in names if name not in user_servers]
     if not unused:
         return ""
-    more = f" and {len(unused) - NAMED} more" if len(unused) > NAMED else ""
-    do = "Add them to Journeyman: Settings, MCP servers, or journeyman mcp add."
-    return f"[These MCP servers of the editor are not used: {', '.join(unused[:NAMED])}{more}. {do}]\n\n"
+    more = f" and {len(unused) - MAX_NAMED_SERVERS} more" if len(unused) > MAX_NAMED_SERVERS else ""
+    fix = "Add them to Journeyman: Settings, MCP servers, or journeyman mcp add."
+    return f"[These MCP servers of the editor are not used: {', '.join(unused[:MAX_NAMED_SERVERS])}{more}. {fix}]\n\n"

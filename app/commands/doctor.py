@@ -5,8 +5,9 @@ import importlib.util
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from app.commands.invocation import Invocation
@@ -22,7 +23,16 @@ from core.workspace.program_search import find_program
 
 if TYPE_CHECKING:
     from core.engine.services.providers import ProvidersOverview
+    from core.packages.package_index import PackageState
 
+PACKAGE_STATES: "Mapping[PackageState, str]" = MappingProxyType(
+    {
+        "trusted": "used",
+        "untrusted": "not trusted yet",
+        "changed": "changed since you trusted it",
+        "missing": "its files are missing or damaged",
+    }
+)
 MIN_FREE_BYTES = 256 << 20  # free disk space below which the check fails
 
 
@@ -71,50 +81,48 @@ def check_sandbox(status: SandboxStatus) -> HealthCheck:
     if not status.gaps:
         return HealthCheck("Sandbox", True, f"{status.name}, {status.level}")
     result = f"{status.name}, {status.level}; a command can still {'; '.join(status.gaps)}"
-    how = f" (`{status.install_command}`)" if status.install_command else ""
-    do = (
-        "Update bubblewrap, or allow it to create user namespaces"
-        if find_program("bwrap")
-        else f"Install bubblewrap{how}"
-    )
-    return HealthCheck("Sandbox", True, result, suggestion=f"{do}, so that the sandbox prevents this too.")
+    if find_program("bwrap"):
+        action = "Update bubblewrap, or allow it to create user namespaces"
+    elif status.install_command:
+        action = f"Install bubblewrap (`{status.install_command}`)"
+    else:
+        action = "Install bubblewrap"
+    return HealthCheck("Sandbox", True, result, suggestion=f"{action}, so that the sandbox prevents this too.")
 
 
 async def _check_folder(context: Invocation) -> HealthCheck:
     """Report whether the project instructions of the current folder are followed."""
     trust = await context.engine.folder_trust(context.folder)
-    do = "Read them, then follow them with: journeyman trust" if trust.needs_decision and trust.instructions else ""
-    return HealthCheck("Folder", True, f"{trust.folder}: {describe_trust(trust)}", suggestion=do)
+    is_undecided = trust.needs_decision and trust.instructions
+    suggestion = "Read them, then follow them with: journeyman trust" if is_undecided else ""
+    return HealthCheck("Folder", True, f"{trust.folder}: {describe_trust(trust)}", suggestion=suggestion)
 
 
 async def _check_servers(context: Invocation) -> list[HealthCheck]:
     """Start each enabled MCP server, and report whether its tools are still the ones that the user accepted."""
     servers = [row for row in context.engine.mcp_servers.list() if row.enabled]
     results = await asyncio.gather(*(context.engine.mcp_servers.test(row.name) for row in servers))
-    return [
-        HealthCheck(
-            f"MCP server {result.name}",
-            result.error is None,
-            f"{result.error.message} {result.error.cause}" if result.error else plural(len(result.tools), "tool"),
-            result.error.fix if result.error else "",
-            f"Its tools have changed: journeyman mcp test {result.name}" if result.changed else "",
-        )
-        for result in results
-    ]
+    checks = []
+    for result in results:
+        name = f"MCP server {result.name}"
+        suggestion = f"Its tools have changed: journeyman mcp test {result.name}" if result.changed else ""
+        if error := result.error:
+            checks.append(HealthCheck(name, False, f"{error.message} {error.cause}", error.fix, suggestion))
+        else:
+            checks.append(HealthCheck(name, True, plural(len(result.tools), "tool"), suggestion=suggestion))
+    return checks
 
 
 async def _check_packages(context: Invocation) -> list[HealthCheck]:
     """Report the state of each package. A package whose files changed since the user trusted it fails the check."""
     return [
         HealthCheck(
-            f"Package {one.package.name}",
-            one.state in ("trusted", "untrusted"),
-            {"trusted": "used", "untrusted": "not trusted yet", "changed": "changed since you trusted it"}.get(
-                one.state, "its files are missing or damaged"
-            ),
-            f"Review it: journeyman packages show {one.package.name}",
+            name=f"Package {row.package.name}",
+            ok=row.state in ("trusted", "untrusted"),
+            result=PACKAGE_STATES[row.state],
+            fix=f"Review it: journeyman packages show {row.package.name}",
         )
-        for one in await context.engine.packages.list()
+        for row in await context.engine.packages.list()
     ]
 
 
@@ -158,22 +166,21 @@ def _check_models(overview: "ProvidersOverview") -> Iterator[HealthCheck]:
     unreachable = [row for row in added if row.reachable is False and not row.error]
     empty_text = "no provider responds" if unreachable else "no provider is set up"
     result = f"{count:,} from {', '.join(row.name for row in available)}" if available else empty_text
-    do = "Start a local server such as Ollama, or set an API key: journeyman models key NAME"
-    no_default_hint = "" if overview.model else "New sessions have no model: journeyman models use PROVIDER/MODEL"
-    yield HealthCheck("Models", True, result, suggestion=no_default_hint if available else do)
+    suggestion = ""
+    if not available:
+        suggestion = "Start a local server such as Ollama, or set an API key: journeyman models key NAME"
+    elif not overview.model:
+        suggestion = "New sessions have no model: journeyman models use PROVIDER/MODEL"
+    yield HealthCheck("Models", True, result, suggestion=suggestion)
     for row in overview.providers:
         if row.error:
             yield HealthCheck(f"Models of {row.name}", False, f"{row.error.message} {row.error.cause}", row.error.fix)
     for row in unreachable:
-        do = f"Start it, or remove it: journeyman models remove {row.name}"
-        yield HealthCheck(f"Models of {row.name}", False, f"Nothing listens at {row.url}.", do)
-    trouble = overview.keyring_error
-    yield HealthCheck(
-        "Keyring",
-        True,
-        overview.keyring or f"none. {trouble.message if trouble else ''}".strip(),
-        suggestion=trouble.fix if trouble else "",
-    )
+        fix = f"Start it, or remove it: journeyman models remove {row.name}"
+        yield HealthCheck(f"Models of {row.name}", False, f"Nothing listens at {row.url}.", fix)
+    error = overview.keyring_error
+    keyring = overview.keyring or (f"none. {error.message}" if error else "none.")
+    yield HealthCheck("Keyring", True, keyring, suggestion=error.fix if error else "")
     if overview.unused_proxy:
         note = f"To use it: journeyman models proxy {overview.unused_proxy}"
         yield HealthCheck("Proxy", True, "the environment names one, which is not used", suggestion=note)

@@ -129,38 +129,21 @@ def _connect_services(
     RunRecorder(journal, memories, lambda: settings.current.memory, partial(memory_limits, folder))
 
     tool_contexts = _ToolContextFactory(
-        folder=folder,
-        settings=settings,
-        updates=drafts,
-        memories=memories,
-        proposals=proposals,
-        web=web,
-        servers=servers,
-        safe=safe,
-    )
+        folder=folder, settings=settings, updates=drafts, memories=memories,
+        proposals=proposals, web=web, servers=servers, safe=safe,
+    )  # fmt: skip
     prepare = partial(
-        prepare_start,
-        home=folder,
-        book=rules,
-        safe=safe,
-        skills=skills,
-        unconfigured=lambda: () if web.host else (SEARCH_WEB,),
-        mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
+        prepare_start, home=folder, book=rules, safe=safe, skills=skills,
+        unconfigured=lambda: () if web.host else (SEARCH_WEB,), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
         needs_compact=catalog.needs_compact_prompt,
-    )
+    )  # fmt: skip
     factory = RunFactory(
-        journal=journal,
-        reader=reader,
-        drafts=drafts,
-        models=catalog,
-        book=rules,
-        agent_connections=agents,
-        skills=skills,
-        proposals=proposals,
+        journal=journal, reader=reader, drafts=drafts, models=catalog, book=rules, agent_connections=agents,
+        skills=skills, proposals=proposals,
         tiers=lambda: settings.current.tiers,
         compact_at=lambda: settings.current.compact_at_tokens,
         preferred_model=lambda agent: preferred_model(folder, agent, settings.current.tiers),
-    )
+    )  # fmt: skip
     runs = RunController(journal, reader, report, prepare, tool_contexts.open, factory)
     mcp_servers = McpServerService(settings, servers, secrets, lambda at: followed_files(rules.current(), at), rules)
     engine = Engine(

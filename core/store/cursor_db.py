@@ -46,5 +46,5 @@ def read_cursor_session(path: Path) -> CursorSession:
 
 
 def _values(root_fields: Iterable[tuple[int, Any]], number: int) -> list[bytes]:
-    """Return the values of the fields with a number. Values that are no bytes are left out."""
+    """Return the values of the fields with a number. Other values than bytes are left out."""
     return [value for field_number, value in root_fields if field_number == number and isinstance(value, bytes)]

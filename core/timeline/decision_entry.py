@@ -74,6 +74,19 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
         )
 
     match line["kind"]:
+        case "question_asked" | "question_answered":
+            return _question(line, entry)
+        case "permission_requested" | "permission_decided" | "call_allowed" | "call_refused":
+            return _permission(line, entry)
+        case "decision_made" | "issue_reported":
+            return _agent_report(line, entry)
+        case _:
+            return _notice(line, entry)
+
+
+def _question(line: EventJson, entry: Callable[..., DecisionEntry]) -> DecisionEntry | None:
+    """Return the entry for a question or its answer."""
+    match line["kind"]:
         case "question_asked":
             question = line.get("question") or {}
             options = tuple(
@@ -89,6 +102,13 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
             by = str(answer.get("answered_by", "user"))
             cause = ANSWERED_BY.get(by, by)
             return entry("question", text, chosen=text, status="stopped" if unanswered else "done", cause=cause)
+        case _:
+            return None
+
+
+def _permission(line: EventJson, entry: Callable[..., DecisionEntry]) -> DecisionEntry | None:
+    """Return the entry for a permission request, its decision, or the automatic decision about a call."""
+    match line["kind"]:
         case "permission_requested":
             request = line.get("request") or {}
             text = f"{request.get('tool', '')} {request.get('object', '')}".strip()
@@ -118,6 +138,13 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
         case "call_refused":
             tool, reason = str(line.get("tool", "")), text_head(line.get("reason"))
             return entry("refused", tool, chosen="refused", why=reason, status="failed")
+        case _:
+            return None
+
+
+def _agent_report(line: EventJson, entry: Callable[..., DecisionEntry]) -> DecisionEntry | None:
+    """Return the entry for a decision or an issue that the agent reported."""
+    match line["kind"]:
         case "decision_made":
             choices = tuple(
                 (str(option.get("label", "")), _option_text(option)) for option in line.get("options") or ()
@@ -137,7 +164,7 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
             text, severity = str(line.get("description", "")), str(line.get("severity", ""))
             return entry("issue", text, chosen=severity, why=why, status="failed", cause="the agent")
         case _:
-            return _notice(line, entry)
+            return None
 
 
 def _notice(line: EventJson, entry: Callable[..., DecisionEntry]) -> DecisionEntry | None:

@@ -32,6 +32,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.steps import first_line
 from core.domain.text import Text
+from core.timeline.text_diff import LineCounts
 
 EffectiveRating = Literal["good", "bad", "unknown"]
 STATUS_AFTER_END = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
@@ -80,7 +81,7 @@ class RunSummary:
     note: Text = Text()
     tags: tuple[str, ...] = ()
     calls: dict[str, CallSummary] = field(default_factory=dict)
-    files: dict[str, tuple[int, int]] = field(default_factory=dict)
+    files: dict[str, LineCounts] = field(default_factory=dict)
     decisions: list[str] = field(default_factory=list)
     issues: list[str] = field(default_factory=list)
     turns: int = 0
@@ -98,8 +99,13 @@ class RunSummary:
 
         It is `unknown` for a run that completed without a rating.
         """
-        rating = self.rating or self.check_rating
-        return "good" if rating == "up" else "bad" if rating == "down" else "unknown"
+        match self.rating or self.check_rating:
+            case "up":
+                return "good"
+            case "down":
+                return "bad"
+            case _:
+                return "unknown"
 
     @property
     def last_decision(self) -> str:
@@ -108,9 +114,9 @@ class RunSummary:
     @property
     def failed(self) -> bool:
         """Whether the run was rated bad, or ended badly without a rating. A good rating outweighs the status."""
-        return self.effective_rating == "bad" or (
-            self.effective_rating == "unknown" and self.status in {"failed", "limit"}
-        )
+        if self.effective_rating == "unknown":
+            return self.status in {"failed", "limit"}
+        return self.effective_rating == "bad"
 
 
 class RunSummaryBuilder:
@@ -132,9 +138,15 @@ class RunSummaryBuilder:
         match entry.event:
             case RunStarted(model=model):
                 self._task = self._unsent.last or self._task
-                run = RunSummary(entry.session, entry.run, entry.seq, entry.at, entry.at, model=model)
-                run.task = first_line(self._task)
-                self.summaries[entry.run] = run
+                self.summaries[entry.run] = RunSummary(
+                    session=entry.session,
+                    number=entry.run,
+                    first_seq=entry.seq,
+                    started_at=entry.at,
+                    ended_at=entry.at,
+                    model=model,
+                    task=first_line(self._task),
+                )
             case SessionForked():
                 for run in self.summaries.values():
                     run.copied = True
@@ -179,7 +191,7 @@ class _UnsentMessages:
             case QueueChanged(target_seq=target, order=order, text=text):
                 if target in self._texts:
                     self._texts[target] = text
-                self._queue = [each for each in order if each in self._texts]
+                self._queue = [queued for queued in order if queued in self._texts]
             case RequestSent(purpose=""):
                 for sent in self._queue:
                     del self._texts[sent]
@@ -192,7 +204,9 @@ def _rate(run: RunSummary, event: RunRated) -> None:
     if event.by == "check":
         run.check_rating = event.rating
     else:
-        run.rating, run.note, run.tags = event.rating, event.note, event.tags
+        run.rating = event.rating
+        run.note = event.note
+        run.tags = event.tags
 
 
 def _refuse(run: RunSummary, event: CallRefused, entry: EventRecord, object: str) -> None:
@@ -225,15 +239,20 @@ def _apply(run: RunSummary, entry: EventRecord) -> None:
             run.retries += 1
         case CallStarted(call_id=call, tool=tool, object=object):
             run.calls[call] = CallSummary(
-                entry.seq, call, tool, object, started_at=entry.at, decision=run.last_decision
+                seq=entry.seq,
+                id=call,
+                tool=tool,
+                object=object,
+                started_at=entry.at,
+                decision=run.last_decision,
             )
         case ToolReturned(call_id=call, failed=failed) if call in run.calls:
             summary = run.calls[call]
             summary.status = "failed" if failed else "done"
             summary.ended_at = entry.at
         case FileChanged(path=path, added=added, removed=removed):
-            before = run.files.get(path, (0, 0))
-            run.files[path] = (before[0] + added, before[1] + removed)
+            before = run.files.get(path, LineCounts())
+            run.files[path] = LineCounts(before.added + added, before.removed + removed)
         case DecisionMade(intent=intent, choice=choice):
             run.decisions.append(first_line(f"{intent}: {choice}"))
         case IssueReported(severity=severity, description=description):

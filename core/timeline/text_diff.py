@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from core.domain.line_matching import is_quickly_matched
 
-CONTEXT = 3
-BINARY_HEAD = 8_192
+CONTEXT = 3  # unchanged lines that are shown around a change
+BINARY_HEAD = 8_192  # bytes at the beginning of a file in which a zero byte shows that it is binary
 NOTHING_MORE: Mapping[int, int] = MappingProxyType({})
 MAX_COUNTED_BYTES = 256 * 1024  # larger contents are not compared just to count changed lines
 
@@ -99,17 +99,23 @@ class TextDiff:
             next_line = first
             for block in hunk:
                 yield from self._unchanged(next_line, block.new, offset, index)
-                yield from (DiffRow("-", n + 1, 0, self.old[n], index) for n in range(block.old, block.old_end))
-                yield from (DiffRow("+", 0, n + 1, self.new[n], index) for n in range(block.new, block.new_end))
-                next_line, offset = block.new_end, block.old_end - block.new_end
-            last = min(len(self.new), next_line + context + (more.get(len(hunks), 0) if hunk is hunks[-1] else 0))
-            yield from self._unchanged(next_line, last, offset, index)
-            next_line = last
+                yield from (
+                    DiffRow("-", line + 1, 0, self.old[line], index) for line in range(block.old, block.old_end)
+                )
+                yield from (
+                    DiffRow("+", 0, line + 1, self.new[line], index) for line in range(block.new, block.new_end)
+                )
+                next_line = block.new_end
+                offset = block.old_end - block.new_end
+            more_below = more.get(len(hunks), 0) if hunk is hunks[-1] else 0
+            end = min(len(self.new), next_line + context + more_below)
+            yield from self._unchanged(next_line, end, offset, index)
+            next_line = end
         if self.blocks and next_line < len(self.new):
             yield DiffRow(HUNK_HEADER, 0, 0, str(len(self.new) - next_line), -1)
 
     def _unchanged(self, first: int, end: int, offset: int, hunk: int) -> Iterator[DiffRow]:
-        return (DiffRow(" ", n + offset + 1, n + 1, self.new[n], hunk) for n in range(first, end))
+        return (DiffRow(" ", line + offset + 1, line + 1, self.new[line], hunk) for line in range(first, end))
 
     def hunk_keys(self, context: int = CONTEXT) -> list[str]:
         """Return a name for the change in each hunk. It stays the same when the file changes in other places."""
@@ -141,18 +147,28 @@ def is_text(body: bytes) -> bool:
     return b"\0" not in body[:BINARY_HEAD]
 
 
-def line_counts(old: bytes | None, new: bytes | None) -> tuple[int, int] | None:
+class LineCounts(NamedTuple):
+    """The number of lines that a change added and removed."""
+
+    added: int = 0
+    removed: int = 0
+
+
+def line_counts(old: bytes | None, new: bytes | None) -> LineCounts | None:
     """Return the number of lines added and removed; None if it is unknown or would take long to compute."""
-    if old is None or new is None or max(len(old), len(new)) > MAX_COUNTED_BYTES or not (is_text(old) and is_text(new)):
+    if old is None or new is None or max(len(old), len(new)) > MAX_COUNTED_BYTES:
+        return None
+    if not is_text(old) or not is_text(new):
         return None
     diff = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
-    return diff.added, diff.removed
+    return LineCounts(diff.added, diff.removed)
 
 
 def diff_texts(old: str, new: str) -> TextDiff:
     """Return the diff of two texts."""
-    before, after = tuple(old.splitlines(keepends=True)), tuple(new.splitlines(keepends=True))
-    return TextDiff(before, after, changed_blocks(before, after))
+    old_lines = tuple(old.splitlines(keepends=True))
+    new_lines = tuple(new.splitlines(keepends=True))
+    return TextDiff(old_lines, new_lines, changed_blocks(old_lines, new_lines))
 
 
 def changed_blocks(before: Sequence[str], after: Sequence[str]) -> tuple[DiffBlock, ...]:
@@ -160,63 +176,65 @@ def changed_blocks(before: Sequence[str], after: Sequence[str]) -> tuple[DiffBlo
 
     To be fast for any text, long ranges are split at lines that occur exactly once in both texts.
     """
-    head = 0
-    while head < min(len(before), len(after)) and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    return tuple(_diff(before[head : len(before) - tail], after[head : len(after) - tail], head))
+    shorter = min(len(before), len(after))
+    prefix = 0
+    while prefix < shorter and before[prefix] == after[prefix]:
+        prefix += 1
+    suffix = 0
+    while suffix < shorter - prefix and before[-1 - suffix] == after[-1 - suffix]:
+        suffix += 1
+    return tuple(_diff(before[prefix : len(before) - suffix], after[prefix : len(after) - suffix], prefix))
 
 
 def _diff(old: Sequence[str], new: Sequence[str], shift: int) -> Iterator[DiffBlock]:
+    """Yield the blocks in which two texts differ. `shift` is added to the line numbers."""
     if is_quickly_matched(old, new):
         yield from _diff_exactly(old, new, shift, shift)
         return
-    old_at = new_at = 0
-    for old_next, new_next in [*_anchors(old, new), (len(old), len(new))]:
-        old_part, new_part = old[old_at:old_next], new[new_at:new_next]
+    old_start = new_start = 0
+    for old_end, new_end in [*_anchors(old, new), (len(old), len(new))]:
+        old_part, new_part = old[old_start:old_end], new[new_start:new_end]
         if is_quickly_matched(old_part, new_part):
-            yield from _diff_exactly(old_part, new_part, shift + old_at, shift + new_at)
+            yield from _diff_exactly(old_part, new_part, shift + old_start, shift + new_start)
         else:
-            yield DiffBlock(shift + old_at, shift + old_next, shift + new_at, shift + new_next)
-        old_at, new_at = old_next + 1, new_next + 1
+            yield DiffBlock(shift + old_start, shift + old_end, shift + new_start, shift + new_end)
+        old_start, new_start = old_end + 1, new_end + 1
 
 
 def _diff_exactly(old: Sequence[str], new: Sequence[str], old_shift: int, new_shift: int) -> Iterator[DiffBlock]:
     if not old and not new:
         return
     matcher = SequenceMatcher(None, old, new, autojunk=False)
-    for tag, a, a_end, b, b_end in matcher.get_opcodes():
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag != "equal":
-            yield DiffBlock(old_shift + a, old_shift + a_end, new_shift + b, new_shift + b_end)
+            yield DiffBlock(old_shift + old_start, old_shift + old_end, new_shift + new_start, new_shift + new_end)
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """Return the positions (in old, in new) of lines that occur exactly once in both texts and in the same order."""
     unique_old, unique_new = _unique_lines(old), _unique_lines(new)
-    pairs = [(at, unique_new[text]) for text, at in unique_old.items() if text in unique_new]
-    last_positions: list[int] = []
-    last_pairs: list[int] = []
-    predecessors: list[int] = []
-    for pair_index, (_, at) in enumerate(pairs):
-        index = bisect_left(last_positions, at)
-        predecessors.append(last_pairs[index - 1] if index else -1)
-        if index == len(last_positions):
-            last_positions.append(at)
+    pairs = [(position, unique_new[text]) for text, position in unique_old.items() if text in unique_new]
+    last_positions: list[int] = []  # the last position in new of the best chain of each length
+    last_pairs: list[int] = []  # the index of the last pair of that chain
+    predecessors: list[int | None] = []  # for each pair, the index of the pair before it in its chain
+    for pair_index, (_, position) in enumerate(pairs):
+        length = bisect_left(last_positions, position)
+        predecessors.append(last_pairs[length - 1] if length else None)
+        if length == len(last_positions):
+            last_positions.append(position)
             last_pairs.append(pair_index)
         else:
-            last_positions[index], last_pairs[index] = at, pair_index
+            last_positions[length] = position
+            last_pairs[length] = pair_index
     anchors: list[tuple[int, int]] = []
-    pair_index = last_pairs[-1] if last_pairs else -1
-    while pair_index >= 0:
-        anchors.append(pairs[pair_index])
-        pair_index = predecessors[pair_index]
+    last = last_pairs[-1] if last_pairs else None
+    while last is not None:
+        anchors.append(pairs[last])
+        last = predecessors[last]
     return anchors[::-1]
 
 
 def _unique_lines(lines: Sequence[str]) -> dict[str, int]:
-    positions: dict[str, int] = {}
-    for line_number, text in enumerate(lines):
-        positions[text] = -1 if text in positions else line_number
-    return {text: line_number for text, line_number in positions.items() if line_number >= 0}
+    """Return the positions of the lines that occur exactly once."""
+    counts = Counter(lines)
+    return {text: position for position, text in enumerate(lines) if counts[text] == 1}
