@@ -102,8 +102,7 @@ def test_allow_is_disabled_only_with_a_visible_reason_whatever_the_height(
 ) -> None:
     monkeypatch.setattr(security_delay, "DELAY_MS", 1)  # it is waited for at each height
     card = show_card(qapp, look, qtbot, pending, scale=scale, width=700, height=1_600)
-    column, form = card.parentWidget(), card.form
-    assert column is not None
+    column, form = card.window(), card.form
     allow, hint = find(card, Button, "consent.allow"), find(card, QWidget, "consent.rest")
     area = form.findChildren(FittingScrollArea)[0]
     bar = area.verticalScrollBar()
