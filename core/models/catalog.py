@@ -308,9 +308,11 @@ class ModelCatalog:
         if provider.is_local and first_token_s == FIRST_TOKEN_TIMEOUT_S:
             first_token_s = LOCAL_FIRST_TOKEN_S
         request_timeouts = timeouts or RequestTimeouts(
-            settings.connect_timeout_s, first_token_s, settings.idle_timeout_s,
-            LOCAL_REPLY_S if provider.is_local else MAX_REPLY_S,
-        )  # fmt: skip
+            connect_s=settings.connect_timeout_s,
+            first_event_s=first_token_s,
+            idle_s=settings.idle_timeout_s,
+            total_s=LOCAL_REPLY_S if provider.is_local else MAX_REPLY_S,
+        )
         return ProviderEndpoint(
             provider.url,
             key.value,

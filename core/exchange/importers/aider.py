@@ -126,7 +126,7 @@ class _LineGrouper:
             yield TranscriptRecord(self._key, b"\n".join(lines), value, self._bytes_read)
 
     def _prefix_of(self, line: bytes) -> bytes:
-        """Return the prefix that tells what a line is; empty for a line of a reply."""
+        """Return the prefix that marks the line as an input, a notice or a start; empty for a line of a reply."""
         if line.startswith(SESSION_START):
             return SESSION_START
         prefix = next((prefix for prefix in (INPUT_PREFIX, NOTICE_PREFIX) if line.startswith(prefix)), b"")

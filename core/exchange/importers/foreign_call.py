@@ -31,7 +31,7 @@ STEP_KINDS: Mapping[str, str] = MappingProxyType(
         for name in names.split()
     }
 )
-# The arguments of a call that the timeline shows, the most telling first.
+# The arguments of a call that the timeline shows, the most descriptive first.
 OBJECT_ARGUMENTS = (
     "command",
     "cmd",
@@ -76,7 +76,7 @@ def call_object(call: ForeignCall) -> str:
 
 
 def _main_argument(arguments: Any) -> str:
-    """Return the argument that tells most about a call, as text; empty if there is none."""
+    """Return the most descriptive argument of a call as text; empty if there is none."""
     if isinstance(arguments, str):
         return arguments
     if not isinstance(arguments, dict):

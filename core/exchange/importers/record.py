@@ -25,7 +25,7 @@ MAX_DOCUMENT_BYTES = 1 << 28  # a larger file is refused if it must be read as a
 MAX_DETAILS_BYTES = 1 << 24  # a larger file with details of a session is ignored
 COMPRESSED_SUFFIXES = (".gz", ".zst")
 GZIP_MAGIC, ZSTD_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
-# A number is taken to be a time in the unit in which it lies between these, which are in microseconds: 1973 and 5138.
+# A number is read as a time in the unit that puts it between 1973 and 5138. Both limits are in microseconds.
 MIN_TIME, MAX_TIME = 10**14, 10**17
 BUFFER_BYTES = 1 << 20  # bytes per read; each read releases the GIL
 
