@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from app.acp.editor_questions import EditorQuestions
 from app.acp.request_params import (
-    EmbeddedFile,
+    PromptFile,
     prompt_parts,
     required_text,
     unused_servers_notice,
@@ -195,7 +195,7 @@ class EditorConnection:
         await self._send_update(name, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
         return {}
 
-    async def _prompt(self, name: str, text: str, embedded: list[EmbeddedFile]) -> Params:
+    async def _prompt(self, name: str, text: str, embedded: list[PromptFile]) -> Params:
         session = self._open(name)
         if session.updates is not None:
             raise RpcError(INTERNAL_ERROR, "A turn of this session is in progress.")
@@ -215,7 +215,7 @@ class EditorConnection:
         finally:
             session.updates = None
 
-    async def _begin(self, name: str, session: EditorSession, text: str, embedded: list[EmbeddedFile]) -> None:
+    async def _begin(self, name: str, session: EditorSession, text: str, embedded: list[PromptFile]) -> None:
         """Start the session with its first prompt.
 
         A later prompt answers the open question, or continues the session.

@@ -36,7 +36,7 @@ def workspace_param(params: Params) -> Path:
     return folder
 
 
-class EmbeddedFile(NamedTuple):
+class PromptFile(NamedTuple):
     """A file that the editor has put into a prompt."""
 
     name: str
@@ -47,7 +47,7 @@ class PromptParts(NamedTuple):
     """What the user wrote in a prompt as one text, and the files in it."""
 
     text: str
-    embedded: list[EmbeddedFile]
+    embedded: list[PromptFile]
 
 
 def prompt_parts(params: Params) -> PromptParts:
@@ -56,11 +56,11 @@ def prompt_parts(params: Params) -> PromptParts:
     if not isinstance(blocks, list):
         raise RpcError(INVALID_PARAMS, "The request lacks the prompt, or it is not a list of blocks.")
     texts: list[str] = []
-    embedded: list[EmbeddedFile] = []
+    embedded: list[PromptFile] = []
     for block in blocks:
         match block:
             case {"type": "resource", "resource": {"uri": uri, "text": str(text)}}:
-                embedded.append(EmbeddedFile(str(uri), text))
+                embedded.append(PromptFile(str(uri), text))
                 texts.append(f"[{uri}]")
             case _:
                 texts.append(block_text(block))
