@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.domain.events import (
     BackgroundCommandEnded,
@@ -43,6 +43,7 @@ from core.domain.question import QuestionAnswered, QuestionAsked, answer_text
 from core.domain.rewind_events import FilesRewound
 from core.domain.steps import first_line
 from core.domain.text import Attachment
+from core.timeline.text_diff import LineCounts
 
 
 @dataclass(slots=True)
@@ -68,13 +69,6 @@ class UserMessageItem:
     at: int
     text: str
     attachments: tuple[Attachment, ...] = ()
-
-
-class LineCounts(NamedTuple):
-    """How many lines of a file were added and removed."""
-
-    added: int = 0
-    removed: int = 0
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from core.domain.steps import Step
 from ui.base.step_presentation import translate
 from ui.style.icons import menu_icon, set_menu_style
 from ui.style.theme import Look
+from ui.timeline.reply_widgets import ReplyText
 
 TEXT_KINDS = frozenset({"user", "reply"})
 MAX_LINKS = 20  # links of a reply listed in its menu at most
@@ -47,6 +48,16 @@ class RowState(NamedTuple):
     repeat_obstacle: str = ""
     rewind_obstacle: str = ""
     links: Sequence[tuple[str, str]] = ()
+
+
+class ClickedRow(NamedTuple):
+    """A row whose menu is open. `reply` is the widget that shows its text, if there is one."""
+
+    step: Step
+    position: int
+    session: str
+    reply: ReplyText | None
+    selected_text: str
 
 
 class _Entry(NamedTuple):

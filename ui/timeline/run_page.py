@@ -22,7 +22,7 @@ from ui.timeline.interruption_bar import InterruptionBar
 from ui.timeline.jump_button import JumpToLatestButton
 from ui.timeline.minimap import Minimap, SampleSource
 from ui.timeline.reply_widgets import ReplyText
-from ui.timeline.row_menu import TEXT_KINDS, RowAction, RowState, row_menu
+from ui.timeline.row_menu import TEXT_KINDS, ClickedRow, RowAction, RowState, row_menu
 from ui.timeline.run_end_card import RunEnd
 from ui.timeline.run_header import RunHeader
 from ui.timeline.session_obstacles import repeat_obstacle, rewind_obstacle
@@ -55,16 +55,6 @@ class SelectedStep(NamedTuple):
     session: str
     step: Step
     root_row: int
-
-
-class _ClickedRow(NamedTuple):
-    """A row whose menu is open. `reply` is the widget that shows its text, if there is one."""
-
-    step: Step
-    position: int
-    session: str
-    reply: ReplyText | None
-    selected_text: str
 
 
 class RunPage(QWidget):
@@ -343,12 +333,12 @@ class RunPage(QWidget):
             rewind_obstacle=rewind_obstacle(self._row, self._missing_folder),
             links=links,
         )
-        row = _ClickedRow(step, index, session, reply, selected_text)
+        row = ClickedRow(step, index, session, reply, selected_text)
         act = partial(self._run_row_action, row)
         menu = row_menu(self._header.look, state, act, self.link_clicked.emit, self)
         menu.popup(self._view.viewport().mapToGlobal(position))
 
-    def _run_row_action(self, row: _ClickedRow, action: RowAction) -> None:
+    def _run_row_action(self, row: ClickedRow, action: RowAction) -> None:
         step = row.step
         match action:
             case RowAction.COPY:

@@ -13,7 +13,6 @@ from core.domain.steps import verb
 from core.domain.visible import strip_colors, visible
 from core.exchange.export_items import (
     ExportItem,
-    LineCounts,
     NoteItem,
     ReplyItem,
     RunEndItem,
@@ -25,6 +24,7 @@ from core.exchange.export_items import (
 )
 from core.exchange.export_source import ExportSource
 from core.exchange.exporters.markdown import STATUS_LABELS, local_time
+from core.timeline.text_diff import LineCounts
 
 MarkdownRenderer = Callable[[str], str]
 MAX_LINES = 2_000  # output of a tool call beyond this number of lines is left out

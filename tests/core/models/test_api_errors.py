@@ -442,7 +442,7 @@ def test_the_codes_of_errors_never_change() -> None:
     expected = {
         "too_long", "credit", "key", "forbidden", "model", "no_tools", "filtered", "rate_limited", "overloaded",
         "server", "rejected", "not_a_server", "moved", "refused", "unreachable", "tls", "timeout", "cut", "garbled",
-        "too_much",
+        "too_much", "loading",
     }  # fmt: skip
     assert set(ERROR_KINDS) == expected
     assert sorted(listed) == sorted({*expected, "empty", "storage", "internal"})
