@@ -135,7 +135,7 @@ def test_a_folder_is_typed_or_chosen(dialog: SettingsDialog, tmp_path: Path) -> 
     press(field, Qt.Key.Key_Return)
     click(find(dialog, QPushButton, "settings.embedding_model.choose"))
     asked = find(dialog, QFileDialog, "settings.embedding_model.folders")
-    asked.fileSelected.emit(str(tmp_path))
+    asked.filesSelected.emit([str(tmp_path)])
     asked.close()
     assert field.text() == str(tmp_path)
     assert told == [("embedding_model", "/models/small"), ("embedding_model", str(tmp_path))]
