@@ -1,12 +1,10 @@
 """Three-way merge of texts, line by line."""
 
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from core.domain.line_matching import is_quickly_matched
+from core.domain.line_matching import is_quickly_matched, match_unique_lines
 from core.domain.skill import MergeHunk
 
 
@@ -73,40 +71,8 @@ def _matching_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]
         for block in SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_matching_blocks():
             yield from ((prefix + block.a + offset, prefix + block.b + offset) for offset in range(block.size))
     else:
-        yield from ((prefix + a, prefix + b) for a, b in _match_unique_lines(old_middle, new_middle))
+        yield from ((prefix + a, prefix + b) for a, b in match_unique_lines(old_middle, new_middle))
     yield from ((len(old) - offset, len(new) - offset) for offset in range(suffix, 0, -1))
-
-
-def _match_unique_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Return the indexes of matching lines that occur exactly once in each text, in order (patience diff)."""
-    old_counts, new_counts = Counter(old), Counter(new)
-    new_indexes = {line: index for index, line in enumerate(new)}
-    pairs = [
-        (index, new_indexes[line]) for index, line in enumerate(old) if old_counts[line] == 1 and new_counts[line] == 1
-    ]
-    return _longest_increasing(pairs)
-
-
-def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest subsequence of the pairs in which the second numbers increase, by patience sorting."""
-    tops: list[int] = []  # the second number of the pair on top of each pile
-    top_pairs: list[int] = []  # the index of that pair
-    previous: list[int | None] = []  # for each pair, the index of the pair before it in the subsequence
-    for pair_index, (_, number) in enumerate(pairs):
-        pile = bisect_left(tops, number)
-        previous.append(top_pairs[pile - 1] if pile else None)
-        if pile == len(tops):
-            tops.append(number)
-            top_pairs.append(pair_index)
-        else:
-            tops[pile] = number
-            top_pairs[pile] = pair_index
-    chain: list[tuple[int, int]] = []
-    last = top_pairs[-1] if top_pairs else None
-    while last is not None:
-        chain.append(pairs[last])
-        last = previous[last]
-    return chain[::-1]
 
 
 def _common_prefix(old: list[str], new: list[str]) -> int:

@@ -1,6 +1,5 @@
 """Line diffs between two versions of a file, which are fast even for large files."""
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import NamedTuple
 
-from core.domain.line_matching import is_quickly_matched
+from core.domain.line_matching import is_quickly_matched, match_unique_lines
 
 CONTEXT = 3  # unchanged lines that are shown around a change
 BINARY_HEAD = 8_192  # bytes at the beginning of a file in which a zero byte shows that it is binary
@@ -192,7 +191,7 @@ def _diff(old: Sequence[str], new: Sequence[str], shift: int) -> Iterator[DiffBl
         yield from _diff_exactly(old, new, shift, shift)
         return
     old_start = new_start = 0
-    for old_end, new_end in [*_anchors(old, new), (len(old), len(new))]:
+    for old_end, new_end in [*match_unique_lines(old, new), (len(old), len(new))]:
         old_part, new_part = old[old_start:old_end], new[new_start:new_end]
         if is_quickly_matched(old_part, new_part):
             yield from _diff_exactly(old_part, new_part, shift + old_start, shift + new_start)
@@ -208,33 +207,3 @@ def _diff_exactly(old: Sequence[str], new: Sequence[str], old_shift: int, new_sh
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag != "equal":
             yield DiffBlock(old_shift + old_start, old_shift + old_end, new_shift + new_start, new_shift + new_end)
-
-
-def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the positions (in old, in new) of lines that occur exactly once in both texts and in the same order."""
-    unique_old, unique_new = _unique_lines(old), _unique_lines(new)
-    pairs = [(position, unique_new[text]) for text, position in unique_old.items() if text in unique_new]
-    last_positions: list[int] = []  # the last position in new of the best chain of each length
-    last_pairs: list[int] = []  # the index of the last pair of that chain
-    predecessors: list[int | None] = []  # for each pair, the index of the pair before it in its chain
-    for pair_index, (_, position) in enumerate(pairs):
-        length = bisect_left(last_positions, position)
-        predecessors.append(last_pairs[length - 1] if length else None)
-        if length == len(last_positions):
-            last_positions.append(position)
-            last_pairs.append(pair_index)
-        else:
-            last_positions[length] = position
-            last_pairs[length] = pair_index
-    anchors: list[tuple[int, int]] = []
-    last = last_pairs[-1] if last_pairs else None
-    while last is not None:
-        anchors.append(pairs[last])
-        last = predecessors[last]
-    return anchors[::-1]
-
-
-def _unique_lines(lines: Sequence[str]) -> dict[str, int]:
-    """Return the positions of the lines that occur exactly once."""
-    counts = Counter(lines)
-    return {text: position for position, text in enumerate(lines) if counts[text] == 1}
