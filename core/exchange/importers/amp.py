@@ -23,11 +23,11 @@ from core.exchange.importers.record import (
     TranscriptRecord,
     details_record,
     list_records,
-    parse_count,
     parse_exit_code,
     parse_time,
     plain_path,
     read_document,
+    read_usage,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
@@ -152,14 +152,13 @@ def _add_reply(message: dict[str, Any], builder: SessionBuilder) -> None:
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
-    """Parse the token usage. Amp's input count excludes cached tokens, so they are added to it."""
-    cache_read = parse_count(usage.get("cacheReadInputTokens"))
-    cache_write = parse_count(usage.get("cacheCreationInputTokens"))
-    return Usage(
-        input=parse_count(usage.get("inputTokens")) + cache_read + cache_write,
-        output=parse_count(usage.get("outputTokens")),
-        cache_read=cache_read,
-        cache_write=cache_write,
+    return read_usage(
+        usage,
+        input="inputTokens",
+        output="outputTokens",
+        cache_read="cacheReadInputTokens",
+        cache_write="cacheCreationInputTokens",
+        input_excludes_cache=True,
     )
 
 

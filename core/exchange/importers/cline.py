@@ -24,10 +24,10 @@ from core.exchange.importers.record import (
     details_record,
     list_records,
     parse_cost,
-    parse_count,
     parse_time,
     plain_path,
     read_document,
+    read_usage,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
@@ -132,9 +132,10 @@ def _add_reply(message: dict[str, Any], at: int, builder: SessionBuilder) -> Non
 
 
 def _parse_usage(metrics: dict[str, Any]) -> Usage:
-    return Usage(
-        input=parse_count(metrics.get("inputTokens")),
-        output=parse_count(metrics.get("outputTokens")),
-        cache_read=parse_count(metrics.get("cacheReadTokens")),
-        cache_write=parse_count(metrics.get("cacheWriteTokens")),
+    return read_usage(
+        metrics,
+        input="inputTokens",
+        output="outputTokens",
+        cache_read="cacheReadTokens",
+        cache_write="cacheWriteTokens",
     )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.message_parts import arguments_json, dict_or_empty, embedded_images, output_text
@@ -16,11 +15,11 @@ from core.exchange.importers.record import (
     SessionFiles,
     TranscriptRecord,
     head_records,
-    parse_count,
     parse_exit_code,
     parse_time,
     plain_path,
     read_lines,
+    read_usage,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
@@ -259,12 +258,13 @@ def add_usage(usage: Any, builder: SessionBuilder) -> bool:
     if not isinstance(usage, dict):
         return False
     builder.add_usage(
-        Usage(
-            input=parse_count(usage.get("input_tokens")),
-            output=parse_count(usage.get("output_tokens")),
-            cache_read=parse_count(usage.get("cached_input_tokens")),
-            cache_write=parse_count(usage.get("cache_write_input_tokens")),
-            reasoning=parse_count(usage.get("reasoning_output_tokens")),
+        read_usage(
+            usage,
+            input="input_tokens",
+            output="output_tokens",
+            cache_read="cached_input_tokens",
+            cache_write="cache_write_input_tokens",
+            reasoning="reasoning_output_tokens",
         )
     )
     return True

@@ -19,6 +19,7 @@ from core.exchange.importers.record import (
     parse_time,
     plain_path,
     read_lines,
+    read_usage,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
@@ -153,10 +154,11 @@ def _add_total_usage(data: dict[str, Any], builder: SessionBuilder) -> None:
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
-    return Usage(
-        input=parse_count(usage.get("inputTokens")),
-        output=parse_count(usage.get("outputTokens")),
-        cache_read=parse_count(usage.get("cacheReadTokens")),
-        cache_write=parse_count(usage.get("cacheWriteTokens")),
-        reasoning=parse_count(usage.get("reasoningTokens")),
+    return read_usage(
+        usage,
+        input="inputTokens",
+        output="outputTokens",
+        cache_read="cacheReadTokens",
+        cache_write="cacheWriteTokens",
+        reasoning="reasoningTokens",
     )

@@ -22,11 +22,11 @@ from core.exchange.importers.record import (
     TranscriptRecord,
     details_record,
     head_records,
-    parse_count,
     parse_time,
     plain_path,
     read_json_object,
     read_lines,
+    read_usage,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
@@ -117,13 +117,12 @@ def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
-    """Parse the token usage. Droid's input count excludes cached tokens, so they are added to it."""
-    cache_read = parse_count(usage.get("cacheReadTokens"))
-    cache_write = parse_count(usage.get("cacheCreationTokens"))
-    return Usage(
-        input=parse_count(usage.get("inputTokens")) + cache_read + cache_write,
-        output=parse_count(usage.get("outputTokens")),
-        cache_read=cache_read,
-        cache_write=cache_write,
-        reasoning=parse_count(usage.get("thinkingTokens")),
+    return read_usage(
+        usage,
+        input="inputTokens",
+        output="outputTokens",
+        cache_read="cacheReadTokens",
+        cache_write="cacheCreationTokens",
+        reasoning="thinkingTokens",
+        input_excludes_cache=True,
     )

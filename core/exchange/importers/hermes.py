@@ -20,10 +20,10 @@ from core.exchange.importers.record import (
     head_records,
     list_records,
     parse_cost,
-    parse_count,
     parse_exit_code,
     parse_time,
     read_lines,
+    read_usage,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 from core.store.foreign_db import MAGIC, is_sqlite
@@ -172,15 +172,14 @@ def _parse_result(text: str) -> dict[str, Any]:
 
 
 def _parse_usage(details: dict[str, Any]) -> Usage:
-    """Parse the token usage. Hermes's input count excludes cached tokens, so they are added to it."""
-    cache_read = parse_count(details.get("cache_read_tokens"))
-    cache_write = parse_count(details.get("cache_write_tokens"))
-    return Usage(
-        input=parse_count(details.get("input_tokens")) + cache_read + cache_write,
-        output=parse_count(details.get("output_tokens")),
-        cache_read=cache_read,
-        cache_write=cache_write,
-        reasoning=parse_count(details.get("reasoning_tokens")),
+    return read_usage(
+        details,
+        input="input_tokens",
+        output="output_tokens",
+        cache_read="cache_read_tokens",
+        cache_write="cache_write_tokens",
+        reasoning="reasoning_tokens",
+        input_excludes_cache=True,
     )
 
 

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 from core.domain.events import Usage
 from core.exchange.importers.embedded_file import EmbeddedFile
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.record import parse_count
+from core.exchange.importers.record import (
+    parse_count,
+    read_usage,
+)
 
 # One encoder for all calls: `json.dumps` would create one for each value.
 _encode_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -138,13 +141,13 @@ def parse_usage(usage: Any) -> Usage:
             cache_read=parse_count(prompt_details.get("cached_tokens")),
             reasoning=parse_count(reply_details.get("reasoning_tokens")),
         )
-    cache_read = parse_count(usage.get("cache_read_input_tokens"))
-    cache_write = parse_count(usage.get("cache_creation_input_tokens"))
-    return Usage(
-        input=parse_count(usage.get("input_tokens")) + cache_read + cache_write,
-        output=parse_count(usage.get("output_tokens")),
-        cache_read=cache_read,
-        cache_write=cache_write,
+    return read_usage(
+        usage,
+        input="input_tokens",
+        output="output_tokens",
+        cache_read="cache_read_input_tokens",
+        cache_write="cache_creation_input_tokens",
+        input_excludes_cache=True,
     )
 
 

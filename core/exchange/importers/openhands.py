@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import Usage
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.message_parts import arguments_json, dict_or_empty, list_or_empty
 from core.exchange.importers.record import (
@@ -21,13 +20,13 @@ from core.exchange.importers.record import (
     details_record,
     head_records,
     list_records,
-    parse_count,
     parse_exit_code,
     parse_line,
     parse_time,
     plain_path,
     read_document,
     read_lines,
+    read_usage,
     to_json,
 )
 from core.exchange.importers.session_builder import SessionBuilder
@@ -159,11 +158,12 @@ def _task_message(result: dict[str, Any]) -> dict[str, Any]:
 def _end_run(end: _ConversationEnd, builder: SessionBuilder) -> None:
     usage = dict_or_empty(end.metrics.get("accumulated_token_usage"))
     builder.add_usage(
-        Usage(
-            input=parse_count(usage.get("prompt_tokens")),
-            output=parse_count(usage.get("completion_tokens")),
-            cache_read=parse_count(usage.get("cache_read_tokens")),
-            cache_write=parse_count(usage.get("cache_write_tokens")),
+        read_usage(
+            usage,
+            input="prompt_tokens",
+            output="completion_tokens",
+            cache_read="cache_read_tokens",
+            cache_write="cache_write_tokens",
         )
     )
     if end.error:

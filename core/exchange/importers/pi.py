@@ -19,6 +19,7 @@ from core.exchange.importers.record import (
     parse_time,
     plain_path,
     read_lines,
+    read_usage,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
@@ -124,14 +125,13 @@ def _parse_calls(content: Any) -> list[ForeignCall]:
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
-    """Parse the token usage. Pi's input count excludes cached tokens, so they are added to it."""
-    cache_read = parse_count(usage.get("cacheRead"))
-    cache_write = parse_count(usage.get("cacheWrite"))
-    return Usage(
-        input=parse_count(usage.get("input")) + cache_read + cache_write,
-        output=parse_count(usage.get("output")),
-        cache_read=cache_read,
-        cache_write=cache_write,
+    return read_usage(
+        usage,
+        input="input",
+        output="output",
+        cache_read="cacheRead",
+        cache_write="cacheWrite",
+        input_excludes_cache=True,
     )
 
 

@@ -6,7 +6,7 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
 from core.domain.clock import SECOND
+from core.domain.event_values import Usage
 from core.domain.problems import Problem
 from core.domain.text import to_utf8
 from core.exchange.importers.session_builder import SessionBuilder
@@ -274,6 +275,34 @@ def parse_count(value: Any) -> int:
     """Parse a count, such as a number of tokens. Return 0 if the value is not a valid count."""
     is_valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
     return int(value) if is_valid else 0
+
+
+def read_usage(
+    values: Mapping[str, Any],
+    *,
+    input: str,
+    output: str,
+    cache_read: str = "",
+    cache_write: str = "",
+    reasoning: str = "",
+    input_excludes_cache: bool = False,
+) -> Usage:
+    """Return the token counts in an object. The arguments are the names of its members; "" for a missing count.
+
+    `input_excludes_cache`: the program does not count cached tokens as input, so they are added to it.
+    """
+
+    def count(name: str) -> int:
+        return parse_count(values.get(name)) if name else 0
+
+    cached = count(cache_read) + count(cache_write)
+    return Usage(
+        input=count(input) + (cached if input_excludes_cache else 0),
+        output=count(output),
+        cache_read=count(cache_read),
+        cache_write=count(cache_write),
+        reasoning=count(reasoning),
+    )
 
 
 def parse_exit_code(value: Any) -> int | None:
