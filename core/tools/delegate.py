@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from core.tools.parameter_description import ParameterDescription
+from core.tools.parameter_description import MAX_NUMBER, ParameterDescription
 
 NAME = "delegate"
 DESCRIPTION = (
@@ -21,7 +21,7 @@ MAX_PARALLEL = 4
 class SubagentLimits:
     turns: Annotated[int, Ge(0), Le(10_000), ParameterDescription("Model replies.")] = 0
     minutes: Annotated[float, Ge(0), Le(10_000), ParameterDescription("Running time.")] = 0.0
-    tokens: Annotated[int, Ge(0), Le(10**12), ParameterDescription("In and out.")] = 0
+    tokens: Annotated[int, Ge(0), Le(MAX_NUMBER), ParameterDescription("In and out.")] = 0
     cost: Annotated[float, Ge(0), Le(10**6), ParameterDescription("US dollars.")] = 0.0
 
 

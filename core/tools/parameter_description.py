@@ -1,7 +1,9 @@
 """The description of a parameter in the JSON Schema of a tool."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+
+MAX_NUMBER: Final = 10**12  # of parameters without a limit of their own; SQLite stores integers up to 2**63 - 1
 
 
 class ParameterDescription:

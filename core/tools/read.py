@@ -12,7 +12,7 @@ from annotated_types import Ge, Le
 
 from core.domain.problems import Problem
 from core.tools.folder_walk import FolderWalk, printable_path
-from core.tools.parameter_description import ParameterDescription
+from core.tools.parameter_description import MAX_NUMBER, ParameterDescription
 from core.tools.read_before_edit import content_digest
 from core.tools.tool import MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
@@ -33,8 +33,8 @@ BEGINNINGS = (
 @dataclass(frozen=True, slots=True)
 class ReadArguments:
     path: Annotated[str, ParameterDescription("The file.")]
-    start: Annotated[int, Ge(1), Le(10**12), ParameterDescription("First line.")] = 1
-    end: Annotated[int, Ge(0), Le(10**12), ParameterDescription("Last line, included; 0: the end.")] = 0
+    start: Annotated[int, Ge(1), Le(MAX_NUMBER), ParameterDescription("First line.")] = 1
+    end: Annotated[int, Ge(0), Le(MAX_NUMBER), ParameterDescription("Last line, included; 0: the end.")] = 0
 
 
 async def run(parameters: ReadArguments, context: ToolContext) -> ToolResult:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
-from core.tools.parameter_description import ParameterDescription
+from core.tools.parameter_description import MAX_NUMBER, ParameterDescription
 
 RECALL_DROPPED = "recall_dropped"
 CONVERSATION = "conversation"
@@ -18,8 +18,8 @@ RECALL_DROPPED_DESCRIPTION = (
 @dataclass(frozen=True, slots=True)
 class RecallDroppedArguments:
     id: Annotated[str, ParameterDescription(f'The id of a call or of an attachment, or "{CONVERSATION}".')]
-    start: Annotated[int, Ge(1), Le(10**12), ParameterDescription("First line, from 1.")] = 1
-    end: Annotated[int, Ge(0), Le(10**12), ParameterDescription("Last line, included; 0: as far as possible.")] = 0
+    start: Annotated[int, Ge(1), Le(MAX_NUMBER), ParameterDescription("First line, from 1.")] = 1
+    end: Annotated[int, Ge(0), Le(MAX_NUMBER), ParameterDescription("Last line, included; 0: as far as possible.")] = 0
 
 
 def timeline_text(parameters: RecallDroppedArguments) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from core.tools.parameter_description import ParameterDescription
+from core.tools.parameter_description import MAX_NUMBER, ParameterDescription
 
 SEARCH_SESSIONS = "search_sessions"
 SEARCH_SESSIONS_DESCRIPTION = (
@@ -19,4 +19,4 @@ class SearchSessionsArguments:
     session: Annotated[
         str, ParameterDescription("Only this session; with `event`, read its run's report and the events around it.")
     ] = ""
-    event: Annotated[int, Ge(0), Le(10**12), ParameterDescription("The number of a match in that session.")] = 0
+    event: Annotated[int, Ge(0), Le(MAX_NUMBER), ParameterDescription("The number of a match in that session.")] = 0
