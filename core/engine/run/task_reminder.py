@@ -146,7 +146,8 @@ def _column_note(task: str, broker: FileBroker) -> str:
     """Return what separates the columns of the table that the task is about; "" if it names no table."""
     name = next((name for name in named_files(task) if name.endswith(".csv")), "")
     try:
-        header = broker.read(name, allow_secrets=False).partition(b"\n")[0].decode() if name else ""
+        contents = broker.read_small(name, allow_secrets=False) if name else None
+        header = (contents or b"").partition(b"\n")[0].decode()
     except (Problem, UnicodeDecodeError):
         return ""
     separator = max(",;", key=header.count)
