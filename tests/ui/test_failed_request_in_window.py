@@ -21,16 +21,20 @@ from ui.timeline.failed_request_bar import FailedRequestBar
 FAILS_ONCE = json.dumps({"replies": [{"fault": "server_error"}] * 8 + [{"text": "Done."}]})
 
 
+async def start_failing_run(person: Person, home: Path) -> str:
+    """Start a run whose first requests fail; return its session."""
+    (folder := home / "work").mkdir()
+    start = RunStarted(SCRIPTED, script=Text(FAILS_ONCE), mode="auto", interactive=True)
+    return await person.program.engine.ask(lambda engine: engine.start("Write", folder, start))
+
+
 def test_a_failed_request_waits_for_the_user_and_is_tried_again(
     qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retry, "INITIAL_DELAY_S", 0.001)
 
     async def act(person: Person) -> None:
-        window, folder = person.window, home / "work"
-        folder.mkdir()
-        start = RunStarted(SCRIPTED, script=Text(FAILS_ONCE), mode="auto", interactive=True)
-        session = await person.program.engine.ask(lambda engine: engine.start("Write", folder, start))
+        window, session = person.window, await start_failing_run(person, home)
         window.show_session(session)
         bar = find(window.view, FailedRequestBar, "failed")
         await until(bar.isVisible, "the bar")
@@ -62,10 +66,7 @@ def test_the_next_request_is_the_bar_of_a_failed_request(
     monkeypatch.setattr(retry, "INITIAL_DELAY_S", 0.001)
 
     async def act(person: Person) -> None:
-        window, folder = person.window, home / "work"
-        folder.mkdir()
-        start = RunStarted(SCRIPTED, script=Text(FAILS_ONCE), mode="auto", interactive=True)
-        session = await person.program.engine.ask(lambda engine: engine.start("Write", folder, start))
+        window, session = person.window, await start_failing_run(person, home)
         await until(lambda: window.row(session).status == "paused", "the failed request")
         window.show_start()
         await activate(window)
