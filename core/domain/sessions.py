@@ -34,6 +34,7 @@ STATUS_AFTER_END = {"completed": "done", "stopped": "stopped", "limit": "limit",
 NOT_ACTIVITY = frozenset({"run", "user", "fork", "rating", "compaction", "hook"})
 REQUEST_KINDS = frozenset({"question", "permission"})
 FAILED_REQUEST = "failed_request"  # the activity kind of a run that paused because a model request failed
+ACTIVE_STATUSES = frozenset({"running", "waiting"})  # of sessions whose run goes on, or waits for an answer
 UNRATED = {"rating": "", "check_rating": ""}
 
 

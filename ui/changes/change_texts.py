@@ -3,17 +3,15 @@
 import os
 import posixpath
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Protocol
 
 from PySide6.QtCore import QCoreApplication
 
-from core.domain.sessions import SessionRow
+from core.domain.sessions import ACTIVE_STATUSES, SessionRow
 from core.domain.steps import Step
 from core.domain.untrusted_file import UntrustedFile
 from core.timeline.session_activity import ChangedFile, FileEdit
 from ui.text.visible import visible
-
-ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 
 
 class StepLookup(Protocol):

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 
 from core.domain.modes import Mode
 from core.domain.problems import Problem
+from core.domain.sessions import ACTIVE_STATUSES
 from ui.ask.request_actions import RequestActions
 from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks
@@ -94,7 +95,7 @@ class SessionController(QObject):
         """
         row = self._window.row(session)
         try:
-            starts_run = row.folder and row.status not in {"running", "waiting"}
+            starts_run = row.folder and row.status not in ACTIVE_STATUSES
             if starts_run and not await confirm_folder_trust(
                 self._window, self._bridge, row.folder, ask_if_undecided=False
             ):

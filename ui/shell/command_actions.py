@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from core.domain.sessions import SessionRow
+from core.domain.sessions import ACTIVE_STATUSES, SessionRow
 from ui.palette.panel import native_shortcut
 from ui.palette.ranking import PaletteEntry
 from ui.shell.commands import COMMANDS, SLASH, Command
@@ -78,7 +78,7 @@ def window_states(
     """Return the names of all window states that hold now. The `when` of a command is one of these names."""
     conditions = {
         "waiting": waiting,
-        "going": row is not None and row.status in {"running", "waiting"},
+        "going": row is not None and row.status in ACTIVE_STATUSES,
         "running": row is not None and row.status == "running",
         "paused": row is not None and row.status == "paused",
         "session": row is not None,

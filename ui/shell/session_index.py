@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from core.domain.sessions import FAILED_REQUEST, SessionRow, needs_decision
+from core.domain.sessions import ACTIVE_STATUSES, FAILED_REQUEST, SessionRow, needs_decision
 from ui.ask.ask_area import OpenRequest
 from ui.base.deferred_reader import DeferredReader
 from ui.shell.pending_requests import PendingRequests
@@ -64,7 +64,7 @@ class SessionIndex:
         """Apply a batch of updates; return whether what waits for the user may have changed."""
 
         def was_active(session: str) -> bool:
-            return self.row(session).status in {"running", "waiting"}
+            return self.row(session).status in ACTIVE_STATUSES
 
         changed = any(
             name not in self._rows or needs_decision(self._rows[name]) != needs_decision(row)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.domain.import_events import source_program
 from core.domain.question import Answer
-from core.domain.sessions import SessionRow, needs_decision
+from core.domain.sessions import ACTIVE_STATUSES, SessionRow, needs_decision
 from core.domain.steps import Step
 from core.store.queued_messages import QueuedMessage
 from core.timeline.idle_runs import ended_idle
@@ -162,14 +162,14 @@ class SessionView(QWidget):
         self._show_failed_request()
         if other or self.page.current_tab in {CONTEXT, TERMINAL}:
             self._fill_tab(self.page.current_tab)
-        self.composer.set_running(row.status in {"running", "waiting"})
+        self.composer.set_running(row.status in ACTIVE_STATUSES)
         typing = self.composer.has_input_focus()
         self.composer.set_disabled_reason(self._closed(row))
         if typing and not self.composer.has_input_focus() and not self.page.focus_interruption():
             self.page.focus_tab()
         self.composer.set_model(row.model)
         going = row.status in {"running", "waiting", "paused", "interrupted"}
-        self.composer.show_queue(self._rows.queued(row.id, going), running=row.status in {"running", "waiting"})
+        self.composer.show_queue(self._rows.queued(row.id, going), running=row.status in ACTIVE_STATUSES)
         self.composer.set_mode(row.mode)
 
     def _closed(self, row: SessionRow) -> str:
@@ -327,7 +327,7 @@ class SessionView(QWidget):
         elif name == CHANGES:
             self.changes.show_past(self._row, self.scan.past, loading=not self.scan.done)
         elif name == CONTEXT:
-            going = self._row.status in {"running", "waiting"}
+            going = self._row.status in ACTIVE_STATUSES
             self.requests.follow(self._row.id, self._row.last_seq)
             self.context.show_past(self.requests.past, loading=not self.requests.done, running=going)
         elif name == DECISIONS:

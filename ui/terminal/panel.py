@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QListView, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from core.domain.sessions import SessionRow
+from core.domain.sessions import ACTIVE_STATUSES, SessionRow
 from core.domain.steps import Step
 from ui.base.step_presentation import badges, status_style, translate
 from ui.style.number_formats import duration, size
@@ -30,7 +30,6 @@ PAUSE_MS: Final = 8
 MAX_CHARACTERS: Final = 1_000_000  # characters of an output that are shown
 PIECE: Final = 32 * 1024  # characters that are laid out at a time, so that the window stays responsive
 FIELDS: Final = {"tool_returned": "output", "background_command_ended": "output", "call_refused": "reason"}
-ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 
 OutputSince = Callable[[str, str, int], tuple[int, bytes]]
 

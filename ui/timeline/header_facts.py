@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from core.domain.sessions import SessionRow
+from core.domain.sessions import ACTIVE_STATUSES, SessionRow
 from ui.base.step_presentation import translate
 from ui.style.icons import pixmap
 from ui.style.number_formats import amount, duration, money, short_folder
@@ -17,7 +17,6 @@ from ui.text.visible import visible
 from ui.widgets.themed_widget import ThemedWidget
 from ui.widgets.tooltip import tooltip_text
 
-ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 ICON: Final = 14
 GAP: Final = 16
 MIN_FOLDER_WIDTH: Final = 110  # pixels; if less would remain for the folder, other facts are left out

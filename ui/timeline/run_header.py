@@ -6,11 +6,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from core.domain.sessions import SessionRow
+from core.domain.sessions import ACTIVE_STATUSES, SessionRow
 from ui.style.icons import set_icon
 from ui.style.theme import Look
 from ui.text.visible import visible
-from ui.timeline.header_facts import ACTIVE_STATUSES, FactLine, header_facts
+from ui.timeline.header_facts import FactLine, header_facts
 from ui.timeline.status_pill import StatusPill
 from ui.widgets.announce import announce
 from ui.widgets.button import Button

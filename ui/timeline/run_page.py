@@ -10,14 +10,13 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QStackedWid
 
 from core.domain.clock import Clock, now
 from core.domain.problems import ErrorDetails
-from core.domain.sessions import SessionRow
+from core.domain.sessions import ACTIVE_STATUSES, SessionRow
 from core.domain.steps import Step
 from ui.style.theme import Look
 from ui.text.answer_images import AnswerImages
 from ui.text.visible import visible
 from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
-from ui.timeline.header_facts import ACTIVE_STATUSES
 from ui.timeline.interruption_bar import InterruptionBar
 from ui.timeline.jump_button import JumpToLatestButton
 from ui.timeline.minimap import Minimap, SampleSource

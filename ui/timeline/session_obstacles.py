@@ -1,8 +1,7 @@
 """Explains why messages of a session cannot be sent again, and why its files cannot be reverted."""
 
-from core.domain.sessions import SessionRow
+from core.domain.sessions import ACTIVE_STATUSES, SessionRow
 from ui.base.step_presentation import translate
-from ui.timeline.header_facts import ACTIVE_STATUSES
 
 
 def repeat_obstacle(row: SessionRow, missing_folder: str) -> str:
