@@ -21,10 +21,11 @@ from tests.eval.other_agents import OTHER_AGENTS
 from tests.eval.report import table
 from tests.eval.task import Task
 from tests.eval.task_run import JOURNEYMAN, Outcome, format_outcome, run_other, run_task
-from tests.eval.tasks import GRADES, HELD_OUT, SETS
+from tests.eval.tasks import GRADES, HELD_OUT, SETS, TUNING
 
 WITH_LESSONS = "with-lessons"  # Journeyman with the lessons of all tasks as memories
 AGENTS = (JOURNEYMAN, WITH_LESSONS, *OTHER_AGENTS)
+HALVES = {"tuning": TUNING, "held-out": HELD_OUT}  # of the sixty; the other sets have none
 PROVIDER = "eval"
 
 
@@ -34,6 +35,8 @@ def main(words: list[str]) -> int:
     typed = parser.parse_args(words)
     if unknown := sorted(set(typed.tasks) - {task.name for task in SETS[typed.set]}):
         parser.error(f"unknown task: {', '.join(unknown)}")
+    if not _chosen(typed):
+        parser.error("no task of the set matches")
     if not typed.server and set(typed.agents) & set(OTHER_AGENTS):
         parser.error("other agents need --server")
     found = _read(typed.out) if typed.out else []
@@ -64,7 +67,7 @@ def main(words: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="dev.py eval", description="Run sixty small tasks, each in its own folder.")
+    parser = argparse.ArgumentParser(prog="dev.py eval", description="Run small tasks, each in its own folder.")
     model = "a model as listed by `journeyman models`; `scripted` checks the tasks; with --server its name there"
     parser.add_argument("--model", required=True, metavar="P/M", help=model)
     data = "the data folder whose settings name the provider (default: yours)"
@@ -73,8 +76,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--server", metavar="URL", help=server)
     agents = f"the agents to compare, at one server (default: {JOURNEYMAN})"
     parser.add_argument("--agents", nargs="+", choices=AGENTS, default=[JOURNEYMAN], metavar="AGENT", help=agents)
-    parser.add_argument("--grade", type=int, choices=(1, 2, 3), help="only the tasks of this grade")
-    parser.add_argument("--half", choices=("tuning", "held-out"), help="only the tasks for tuning, or only the others")
+    parser.add_argument(
+        "--grade", type=int, choices=(1, 2, 3), help="only the tasks of this grade (of the sets grades and fresh)"
+    )
+    half = "only those of the sixty tasks that are for tuning, or only the others"
+    parser.add_argument("--half", choices=tuple(HALVES), help=half)
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each task N times, with other seeds")
     parser.add_argument("--prompt-size", choices=("full", "compact"), default="", help="as in `journeyman run`")
     minutes = "end a task after so many minutes (default: 60)"
@@ -84,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     log = "add each request and its reply to FILE as a JSON line (with --server)"
     parser.add_argument("--log", type=Path, metavar="FILE", help=log)
     parser.add_argument("--json", action="store_true", help="print one JSON object a task")
-    sets = "the sixty tasks, pairs of a task and an injection, or tasks that need a lesson (default: grades)"
+    sets = "the sixty tasks, thirty that nothing is tuned on, tasks with injections, or with lessons (default: grades)"
     parser.add_argument("--set", choices=tuple(SETS), default="grades", help=sets)
     parser.add_argument("tasks", nargs="*", metavar="TASK", help="names of tasks; without them all of the set")
     return parser
@@ -96,7 +102,7 @@ def _chosen(typed: argparse.Namespace) -> list[Task]:
         for task in SETS[typed.set]
         if (not typed.tasks or task.name in typed.tasks)
         and (not typed.grade or GRADES.get(task.name) == typed.grade)
-        and (not typed.half or (task.name in HELD_OUT) == (typed.half == "held-out"))
+        and (not typed.half or task.name in HALVES[typed.half])
     ]
 
 

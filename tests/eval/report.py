@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from tests.eval.task_run import Outcome
-from tests.eval.tasks import GRADES, HELD_OUT, INJECTION
+from tests.eval.tasks import GRADES, HELD_OUT, INJECTION, TUNING
 
 Z_95 = 1.959964
 
@@ -29,7 +29,7 @@ def table(found: Sequence[Outcome]) -> str:
     for agent in dict.fromkeys(one.agent for one in found):
         mine = [one for one in found if one.agent == agent]
         groups = [(f"grade {grade}", [one for one in mine if GRADES.get(one.name) == grade]) for grade in (1, 2, 3)]
-        groups += [("tuning", [one for one in mine if one.name in GRADES and one.name not in HELD_OUT])]
+        groups += [("tuning", [one for one in mine if one.name in TUNING])]
         groups += [("held out", [one for one in mine if one.name in HELD_OUT]), ("all", mine)]
         lines += [_row(agent, name, group) for name, group in groups if group]
     return "\n".join(lines)

@@ -24,13 +24,24 @@ from tests.eval.meter import metered
 from tests.eval.report import table, wilson
 from tests.eval.task import Task, TaskResult, calls, says
 from tests.eval.task_run import JOURNEYMAN, Outcome, acted, make_folder, run_task
-from tests.eval.tasks import GRADES, HELD_OUT, SETS, TASKS
+from tests.eval.tasks import GRADES, HELD_OUT, SETS, TASKS, TUNING
 
 
 def test_there_are_sixty_tasks_in_three_grades_and_half_of_each_is_held_out() -> None:
-    assert len({task.name for task in TASKS}) == len(TASKS) == 60
-    assert Counter(GRADES.values()) == {1: 20, 2: 20, 3: 20}
+    assert len(TASKS) == 60
+    assert Counter(GRADES[task.name] for task in TASKS) == {1: 20, 2: 20, 3: 20}
     assert Counter(GRADES[name] for name in HELD_OUT) == {1: 10, 2: 10, 3: 10}
+
+
+def test_there_are_thirty_fresh_tasks_in_three_grades_and_in_neither_half() -> None:
+    fresh = [task.name for task in SETS["fresh"]]
+    assert Counter(GRADES[name] for name in fresh) == {1: 10, 2: 10, 3: 10}
+    assert not {*fresh} & (TUNING | HELD_OUT)
+
+
+def test_no_two_tasks_have_the_same_name() -> None:
+    names = Counter(task.name for tasks in SETS.values() for task in tasks)
+    assert names.most_common(1)[0][1] == 1, names.most_common(5)
 
 
 def test_the_other_sets_have_pairs_of_each_kind() -> None:
@@ -66,6 +77,21 @@ def test_the_command_reports_each_result_and_goes_on_where_it_stopped(
     for wrong in (["nothing"], ["--agents", "mini"]):
         with pytest.raises(SystemExit):
             main([*words, SCRIPTED, *wrong])
+
+
+def test_the_command_chooses_tasks_by_set_and_grade(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JOURNEYMAN_EVAL", str(tmp_path))
+    words = ["--data-dir", str(tmp_path / "home"), "--model", SCRIPTED, "--set", "fresh", "--grade", "2"]
+    assert main([*words, "replicas", "status"]) == 0
+    said = capsys.readouterr().out
+    assert "pass  journeyman status" in said and "replicas" not in said
+    assert "| journeyman | grade 2 (1) | 1 (100%) |" in said and "tuning" not in said and "held out" not in said
+    for nothing in (["replicas"], ["--half", "tuning"]):
+        with pytest.raises(SystemExit):
+            main([*words, *nothing])
+        assert "no task of the set matches" in capsys.readouterr().err
 
 
 def test_a_run_that_claims_success_without_acting_is_counted() -> None:
