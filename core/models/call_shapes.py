@@ -133,6 +133,7 @@ CLOSERS = re.compile(
 END_MARK = re.compile(r"\s*(?:```|~~~|</)")
 THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 SEPARATORS = re.compile(r"[\s;,]*")
+SURPLUS_BRACES = re.compile(r"[ \t]*\}*")  # small models close more braces than they opened
 CALL_START = re.compile(rf"{PREFIX}(?P<name>[A-Za-z_]\w*)(?:\.call)?\(\s*")
 KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*")
 CLOSING_TAG = re.compile(r"\s*</(?:[|｜]DSML[|｜])?[\w:]*(?:function|invoke|tool_call)>")
@@ -278,7 +279,10 @@ class CallFinder:
         except ValueError:
             return None
         calls = calls_in(value, self._names if allow_names else frozenset())
-        return _ReadCalls(tuple(calls), end) if calls else None
+        if not calls:
+            return None
+        surplus = SURPLUS_BRACES.match(self._text, end)
+        return _ReadCalls(tuple(calls), surplus.end() if surplus else end)
 
     def _skip_space(self, position: int) -> int:
         return LenientReader(self._text).skip_space(position)

@@ -15,10 +15,10 @@ _DEFINITION = re.compile(
     r"^(?:export |default |async |pub |public |static )*(?:class|def|fn|func|function|interface|struct) (\w+)",
     re.MULTILINE,
 )
-_BLOCK = re.compile(
-    r"^```(?!sh\b|bash\b|shell\b|console\b|diff\b|json\b)[\w+#.-]*[ \t]*\n(?P<text>.*?)^```[ \t]*$",
-    re.MULTILINE | re.DOTALL,
-)
+_BLOCK = re.compile(r"^```(?P<language>[\w+#.-]*)[ \t]*\n(?P<text>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+SHELL_LANGUAGES = frozenset({"sh", "bash", "shell"})
+# Blocks in these languages are not the text of a file: they show commands, changes or calls.
+_OTHER_LANGUAGES = SHELL_LANGUAGES | {"console", "diff", "json"}
 
 
 def write_call(reply: str, asked: AskedFile, *, may_remove: bool) -> RequestedCall | None:
@@ -27,7 +27,8 @@ def write_call(reply: str, asked: AskedFile, *, may_remove: bool) -> RequestedCa
     The same block given twice counts as one, because small models repeat themselves. A block that lacks a function or
     class of the file is not whole, unless the task `may_remove` some.
     """
-    texts = [block["text"] for block in _BLOCK.finditer(reply)]
+    excluded = _OTHER_LANGUAGES - SHELL_LANGUAGES if is_shell_script(asked.path) else _OTHER_LANGUAGES
+    texts = [block["text"] for block in _BLOCK.finditer(reply) if block["language"].lower() not in excluded]
     if len(set(texts)) != 1 or reply.count("\n```") > 2 * len(texts):
         return None
     text = texts[0]
@@ -36,6 +37,11 @@ def write_call(reply: str, asked: AskedFile, *, may_remove: bool) -> RequestedCa
     if not may_remove and not _definitions(asked.text) <= _definitions(text):
         return None
     return RequestedCall("write", json.dumps({"path": asked.path, "content": text}, ensure_ascii=False))
+
+
+def is_shell_script(path: str) -> bool:
+    """Return whether a file is a shell script, so that a block of commands may be its text."""
+    return path.endswith((".sh", ".bash"))
 
 
 def _definitions(text: str) -> set[str]:

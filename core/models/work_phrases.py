@@ -19,6 +19,10 @@ _LOOKING = (
     "add up|analyze|begin|call|check|examine|explore|find|inspect|investigate|list|look|open|read|review|search|see|"
     "start|try|use|verify|view"
 )
+_ANSWERING = (
+    "answer|calculate|cite|compare|compute|count|define|estimate|give|list|name|outline|print|quote|report|say|sum|"
+    "summarize"
+)
 _OBJECT = re.compile(
     r"\b[\w-]+\.\w{1,5}\b|\b(?:bugs?|branch|class|code|director(?:y|ies)|files?|folders?|functions?|lines?|methods?|"
     r"modules?|packages?|projects?|repo(?:sitory)?|scripts?|tests?)\b",
@@ -29,6 +33,13 @@ _REQUEST = re.compile(rf"{_START}(?P<verb>{_WORK}|{_MAYBE})\b", re.IGNORECASE)
 _QUESTION = re.compile(
     r"\s*(?:how|what|why|when|where|which|who|whose|explain|describe|tell|show|is|are|was|were|do|does|did|should|"
     r"could i|can i|has|have)\b",
+    re.IGNORECASE,
+)
+_POLITE_ENDING = re.compile(r",?\s*\b(?:can|could|will|would) you(?: please)?\s*\?(?=\s|$)", re.IGNORECASE)
+# Words of sentences that ask for an answer, or that forbid something.
+_FOR_WORDS = re.compile(
+    rf"\b(?:{_ANSWERING}|{_LOOKING}|answers?|describe|don'?t|explain|explanation|ideas?|know|never|not|opinion|overview|"
+    r"summary|tell|thanks?|understand|without|wonder(?:ing)?)\b",
     re.IGNORECASE,
 )
 _PROMISE = re.compile(
@@ -47,10 +58,6 @@ _NEW_FILE = re.compile(
 _NO_VERB = (
     "a|all|an|any|at|by|each|every|for|from|he|her|his|i|if|in|it|its|my|no|of|on|our|she|some|that|the|their|there|"
     "these|they|this|those|to|we|with|you|your"
-)
-_ANSWERING = (
-    "answer|calculate|cite|compare|compute|count|define|estimate|give|list|name|outline|print|quote|report|say|sum|"
-    "summarize"
 )
 _CLAUSE = re.compile(r"(?:^|[;:,]\s+|\b(?:please|then|and|also|now|just)\s+)(?P<verb>[a-z]{2,})\s", re.IGNORECASE)
 _UNLIKELY = re.compile(rf"{_CHANGE}|{_LOOKING}|{_NO_VERB}|\w+(?:ing|ed|[^s]s)")
@@ -82,6 +89,7 @@ _TO_CHANGE = re.compile(
 )
 _SEVERAL = re.compile(r"\w\.\w+(?:,| and| or) [\w/-]+\.\w")  # several file names in a row
 _RELOCATION = re.compile(r"\b(?:delete|rename|move|split)\b", re.IGNORECASE)
+_FILE_COPY = re.compile(r"\bcopy\s+(?:the\s+)?(?:file\s+)?`?[\w./-]+\.\w+`?\s+(?:in)?to\b", re.IGNORECASE)
 _FILE_MOVE = re.compile(r"\b(?:rename|move)\s+(?:the\s+)?(?:file\s+)?`?[\w./-]+\.\w+`?\s+(?:in)?to\b", re.IGNORECASE)
 _REMOVAL_OF_CODE = re.compile(r"\b(?:delete|drop|merge|move|remove|rename|replace|split)\b", re.IGNORECASE)
 _FAULT = re.compile(
@@ -117,6 +125,20 @@ def asks_for_work(task: str) -> bool:
         re.fullmatch(_WORK, match["verb"], re.IGNORECASE) or _OBJECT.search(sentence)
         for sentence, match in _requests(task)
     )
+
+
+def implies_work(task: str) -> bool:
+    """Return whether a task asks for work, or states something about a file, such as that it needs another line.
+
+    A statement counts only if nothing in the task is a question or asks for words. No list of verbs could contain all
+    that ask for a change ("tick that off in todo.md"), so any other sentence that names a file is taken for one.
+    """
+    if asks_for_work(task):
+        return True
+    sentences = _SENTENCE.split(_POLITE_ENDING.sub(".", task.strip()))
+    if any("?" in sentence or _QUESTION.match(sentence) or _FOR_WORDS.search(sentence) for sentence in sentences):
+        return False
+    return any(named_files(sentence) for sentence in sentences)
 
 
 def named_files(task: str) -> list[str]:
@@ -195,6 +217,11 @@ def asks_for_removal(task: str) -> bool:
 def asks_for_file_move(task: str) -> bool:
     """Return whether a task asks to rename or move a named file."""
     return bool(_FILE_MOVE.search(task))
+
+
+def asks_for_file_copy(task: str) -> bool:
+    """Return whether a task asks to copy a named file."""
+    return bool(_FILE_COPY.search(task))
 
 
 def reports_fault(task: str) -> bool:

@@ -27,7 +27,7 @@ from core.models.model import RequestedCall, ToolSpec
 from core.models.near_calls import near_arguments, near_tool
 from core.models.quotations import QuotableText
 from core.models.tool_names import ToolNames
-from core.models.work_phrases import asks_for_work, promises_work
+from core.models.work_phrases import implies_work, promises_work
 
 ArgumentCheck = Callable[[ToolSpec, str], str]
 """Returns why arguments, as JSON text, do not fit a tool; empty if they do."""
@@ -110,7 +110,7 @@ def read_written_calls(
     if not blocks:
         names = ", ".join(tool.name for tool in tools)
         fault = f"There is no tool {all_blocks[0].calls[0].tool!r}. The tools are: {names}."
-        return WrittenCalls(text=text, fault=fault if asks_for_work(task) else "")
+        return WrittenCalls(text=text, fault=fault if implies_work(task) else "")
     requested = offered.requested(blocks)
     if not requested.calls:
         return WrittenCalls(text=text, fault=requested.faults[0])
@@ -187,7 +187,7 @@ def _presents_calls(text: str, blocks: Sequence[FoundBlock], task: str) -> bool:
     if any(map(_presents_example, surroundings[:-1])) or any(map(_WAS_EXAMPLE.match, surroundings[1:])):
         return True
     explains = any(_TEACHING.search(part) or _EXPLAINING.search(part) for part in surroundings)
-    if not asks_for_work(task) and (explains or _ABOUT_CALLS.search(task)):
+    if not implies_work(task) and (explains or _ABOUT_CALLS.search(task)):
         return True
     distinct_calls = {(call.tool, str(call.arguments)) for block in blocks for call in block.calls}
     return len(blocks) > 1 and len(distinct_calls) > 1 and (explains or any(map(_HEADING.search, surroundings)))

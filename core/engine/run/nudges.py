@@ -20,11 +20,13 @@ from core.engine.run.work_done import (
     is_denied,
     left_over,
 )
+from core.models.code_block import is_shell_script
 from core.models.work_phrases import (
     asks_for_question,
     asks_for_work,
     asks_how,
     claims_work,
+    implies_work,
     promises_work,
 )
 from core.models.written_call_reader import find_written_calls, task_of
@@ -135,7 +137,9 @@ class _LastReply:
             reason = "the model ended without a change, and the task asks for one"
             yield Nudge(WHOLE_NUDGE.format(code), reason, _whole_text(code))
             yield Nudge(IDLE_NUDGE.format(call), reason)
-        elif (asks_for_work(self._task) or missing_file(self._task, self._files)) and not self._has_acted:
+        elif self._text and _words(self._text) == _words(self._task):
+            yield Nudge(PROMISE_NUDGE.format(call), "the model repeated your message as its reply")
+        elif (self._asks_for_work() or missing_file(self._task, self._files)) and not self._has_acted:
             reason = "the model ended without a change or a command, and the task asks for one"
             yield Nudge(IDLE_NUDGE.format(call), reason)
         elif (
@@ -152,14 +156,16 @@ class _LastReply:
         if can_ask and asks_for_question(self._task) and not has_asked(self._conversation, self._since):
             yield Nudge(QUESTION_NUDGE, "the task asks for a question to you, and there was none", _call(ASK))
         code = self._code_to_write()
-        shows_code = _CODE_BLOCK.search(self._text) and not self._check_passed
+        shows_commands = bool(_COMMAND_BLOCK.search(self._text))
+        shows_script = shows_commands and is_shell_script(code)
+        shows_code = (shows_script or _CODE_BLOCK.search(self._text)) and not self._check_passed
         if shows_code and code:
             reason = "the code in the reply is not the whole text of a file"
             yield Nudge(PART_NUDGE.format(code), reason, _whole_text(code))
         elif shows_code and asks_for_work(self._task):
             reason = "the model showed code in its reply instead of writing it into a file"
             yield Nudge(CODE_NUDGE, reason, _call(WRITE.name))
-        if _COMMAND_BLOCK.search(self._text) and not (asks_how(self._task) or self._has_acted):
+        if shows_commands and not (shows_script or asks_how(self._task) or self._has_acted):
             yield Nudge(COMMAND_NUDGE, "the model showed a command in its reply instead of running it", _call(RUN.name))
         if missing := missing_file(self._task, self._files):
             expected = ExpectedReply("call", (WRITE.name, RUN.name), missing)
@@ -201,6 +207,10 @@ class _LastReply:
                 return REWRITE, _call(WRITE.name)
         return CORRECT, _call(EDIT.name, WRITE.name)
 
+    def _asks_for_work(self) -> bool:
+        """Return whether the task asks for work; for small models, which a nudge helps, also whether it may."""
+        return implies_work(self._task) if self._run.has_compact_prompt else asks_for_work(self._task)
+
     @property
     def _check_passed(self) -> bool:
         return bool(self._check) and check_state(self._conversation, self._check, self._since).passed
@@ -211,6 +221,10 @@ class _LastReply:
 
 def _call(*tools: str) -> ExpectedReply:
     return ExpectedReply("call", tools)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
 
 
 def _whole_text(path: str) -> ExpectedReply:

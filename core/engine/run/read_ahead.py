@@ -1,9 +1,9 @@
 """Makes calls that are certainly needed without asking the model, for models that get a compact prompt.
 
 Before the first request for a message, the files that the message is about are read. These are the files that it
-names, and if it names none that exists, those that contain an identifier or a version that it names. If it says that
-tests fail, they are run first, and the files that they are about are read. After a change, the command that has to
-succeed is run.
+names, and if it names none that exists, those that contain an identifier or a version that it names. If it names no
+file at all, and the folder has only a few short ones, these are read. If it says that tests fail, they are run first,
+and the files that they are about are read. After a change, the command that has to succeed is run.
 
 Small models edit files from memory instead of reading them. The calls are recorded like those of a reply, so they take
 the same way through permissions, the timeline and a replay, and show the model what a call looks like.
@@ -48,6 +48,9 @@ CHECK_NOTE = "Journeyman ran the command that has to pass according to your mess
 TESTS_NOTE = "Journeyman ran the tests that your message is about before it asked the model."
 FAILURE_NOTE = "Journeyman read the files that the failure is about."
 NOTE = "Journeyman read the files that your message names before it asked the model."
+ONLY_FILES_NOTE = "Journeyman read the only files of the folder before it asked the model."
+MAX_ONLY_FILES = 3
+MIN_WORDS = 4  # a shorter message, such as a greeting, may be about no file at all
 MAX_SEARCHED = 500  # number of files searched for the identifiers in a message
 _VERSION = r"(?<![\w.])\d+(?:\.\d+){2,}(?!\w)"
 _IDENTIFIER = re.compile(
@@ -61,9 +64,12 @@ async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
     if not _can_call(run, choice, READ.name):
         return False
     texts = [run.full_text(message.text) for message in conversation.queued if message.category == USER]
-    names = await asyncio.to_thread(_files_to_read, texts, context.folder, context.broker, set(run.read_digests))
+    known, note = set(run.read_digests), NOTE
+    names = await asyncio.to_thread(_files_to_read, texts, context.folder, context.broker, known)
+    if not names and not known:
+        names, note = await asyncio.to_thread(_only_files, texts, context.folder, context.broker), ONLY_FILES_NOTE
     if names:
-        await _record_calls(run, choice, READ.name, [{"path": name} for name in names], NOTE)
+        await _record_calls(run, choice, READ.name, [{"path": name} for name in names], note)
     return bool(names)
 
 
@@ -158,6 +164,14 @@ def _files_to_read(texts: Sequence[str], folder: Path, broker: FileBroker, known
         found = [path for path in paths if contains(_short_text(path, broker))]
         found = found if len(found) <= MAX_FILES else []  # the identifiers are too common
     return found[:MAX_FILES]
+
+
+def _only_files(texts: Sequence[str], folder: Path, broker: FileBroker) -> list[str]:
+    """Return the paths of all files of the folder, if they are few and short and the texts name no file; else []."""
+    if any(named_files(text) for text in texts) or sum(len(text.split()) for text in texts) < MIN_WORDS:
+        return []
+    paths = ["/".join(path) for path in islice(FolderWalk(folder).files(), MAX_ONLY_FILES + 1)]
+    return paths if len(paths) <= MAX_ONLY_FILES and all(_short_text(path, broker) for path in paths) else []
 
 
 def _short_text(name: str, broker: FileBroker) -> bytes:

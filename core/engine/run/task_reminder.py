@@ -20,10 +20,11 @@ from core.engine.state.conversation import Conversation
 from core.models.model import AskedFile
 from core.models.work_phrases import (
     asks_for_calculation,
+    asks_for_file_copy,
     asks_for_file_move,
-    asks_for_work,
     check_command,
     code_to_change,
+    implies_work,
     is_code_file,
     named_files,
     possible_results,
@@ -44,6 +45,7 @@ ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the 
 CALCULATION_REMINDER = "[The task is: {}\nCall run with a command that calculates it and prints the result.{}]"
 WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
 COLUMN_NOTE = " The columns of {0} are separated by `{1}`: awk needs -F'{1}'."
+COPY_REMINDER = "[The task is: {}\nDo it now: call run with cp. Then change the copy, if the task asks for it.]"
 MOVE_REMINDER = "[The task is: {}\nDo it now: call run with mv.]"
 CREATE_REMINDER = "[The task is: {}\nDo it now: call write or run to create {}.]"
 FAULT_REMINDER = "[The task is: {}\nFirst say in one sentence what has to change, then call edit or write.]"
@@ -118,7 +120,7 @@ def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) 
             return _Reminder(FAILED_CHECK_REMINDER.format(check, WHOLE_TEXT.format(code)), code)
         return _Reminder(FAILURE_REMINDER.format(short)) if last.category in RESULTS_OF_FILE_TOOLS else None
     missing = missing_file(task, broker)
-    if not (asks_for_work(task) or missing):
+    if not (implies_work(task) or missing):
         if conversation.stop_reason == READ_AHEAD and asks_for_calculation(task):
             return _Reminder(CALCULATION_REMINDER.format(short, _column_note(task, broker)))
         return _Reminder(ANSWER_REMINDER.format(short))
@@ -139,6 +141,8 @@ def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) 
 def _work_reminder(task: str, missing: str) -> str:
     if asks_for_file_move(task):
         return MOVE_REMINDER
+    if asks_for_file_copy(task):
+        return COPY_REMINDER
     return CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
 
 

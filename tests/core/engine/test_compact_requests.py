@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import HarnessMessage, Replied, RunStarted
+from core.domain.events import CallStarted, HarnessMessage, Replied, RunStarted
 from core.domain.permissions import PermissionRequested
 from core.settings.schema import Provider
 from tests.core.engine.harness import open_engine, run_bounded
@@ -67,8 +67,13 @@ def test_a_command_without_output_says_so(tmp_path: Path) -> None:
     assert result == "(no output)"
 
 
-def run_compact(tmp_path: Path, task: str, *answers: list[ServerAction]) -> tuple[list[Any], str, list[Any]]:
-    """Return the requests that follow the first, the text of a.txt at the end, and the events."""
+def run_compact(
+    tmp_path: Path, task: str, *answers: list[ServerAction], script: str = ""
+) -> tuple[list[Any], str, list[Any]]:
+    """Return the requests that follow the first, the text of a.txt at the end, and the events.
+
+    `script`: the text of b.sh.
+    """
     posts: list[Any] = []
     left: list[Any] = []
 
@@ -76,6 +81,8 @@ def run_compact(tmp_path: Path, task: str, *answers: list[ServerAction]) -> tupl
         async with scripted_server(LISTING, *answers) as server, open_engine(tmp_path) as scene:
             scene.engine.settings.change(providers=(Provider(name="box", url=server.url),))
             (scene.folder / "a.txt").write_text("one\n")
+            if script:
+                (scene.folder / "b.sh").write_text(script)
             start = RunStarted("box/m", mode="auto", prompt_size="compact", boundary=MARK)
             session = await scene.engine.start(task, scene.folder, start)
             await scene.engine.wait_idle(session)
@@ -270,3 +277,23 @@ def test_a_command_that_is_shown_instead_of_run_is_enforced(tmp_path: Path) -> N
     assert [required_tools(post) for post in posts] == [["run"], []]
     posts, _, _ = run_compact(tmp_path / "2", "How do I count the lines of a file?", shown)
     assert posts == []
+
+
+def test_a_script_that_is_shown_in_a_block_of_commands_is_written(tmp_path: Path) -> None:
+    shown = saying("The `if` is not closed.\n\n```sh\nif true; then\n    echo yes\nfi\n```")
+    script = "if true; then\n    echo yes\n"
+    posts, _, events = run_compact(tmp_path, "b.sh does not close its if. Fix it.", shown, DONE, script=script)
+    started = [(event.tool, event.object) for event in events if isinstance(event, CallStarted)]
+    assert started == [("read", "b.sh"), ("write", "b.sh")] and len(posts) == 1
+
+
+def test_a_reply_that_only_repeats_the_task_is_asked_for_a_call(tmp_path: Path) -> None:
+    task = "Is two the last line of a.txt? Then say so."
+    posts, _, _ = run_compact(tmp_path, task, saying(f"{task.lower()}\n"), DONE)
+    assert len(posts) == 1 and "so nothing happened" in posts[0]["messages"][-1]["content"]
+
+
+def test_a_statement_about_a_file_is_no_reason_to_do_nothing(tmp_path: Path) -> None:
+    writing = calling("write", path="a.txt", content="two\n")
+    posts, text, _ = run_compact(tmp_path, "a.txt needs another number.", DONE, writing, DONE)
+    assert text == "two\n" and required_tools(posts[0])

@@ -1,6 +1,7 @@
 """Before the first request to a small model, the files that the user's message names are read."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,18 @@ FILES = {
     "names.py": "def old_name():\n    return 1\n",
     "deep/use.py": "from names import old_name\n",
     "near.py": "very_old_name = 1\n",
+    **{f"common{number}.py": "common_name = 1\n" for number in range(5)},
 }
 
 
-def files_in(folder: Path) -> None:
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
     (folder / "deep").mkdir()
-    for name, text in FILES.items():
+    for name, text in files.items():
         (folder / name).write_text(text)
-    for number in range(5):
-        (folder / f"common{number}.py").write_text("common_name = 1\n")
 
 
 def run_task(
-    tmp_path: Path, *tasks: str, prompt_size: Any = "compact"
+    tmp_path: Path, *tasks: str, prompt_size: Any = "compact", files: Mapping[str, str] = FILES
 ) -> tuple[list[SessionEvent], list[list[dict[str, Any]]]]:
     """Run a session with these messages; return its events, and the messages of each request."""
     events: list[SessionEvent] = []
@@ -46,7 +46,7 @@ def run_task(
     async def main() -> None:
         async with scripted_server(LISTING, DONE) as server, open_engine(tmp_path) as scene:
             scene.engine.settings.change(providers=(Provider(name="box", url=server.url),), prompt_size=prompt_size)
-            files_in(scene.folder)
+            write_files(scene.folder, files)
             start = RunStarted("box/m", mode="auto")
             session = await scene.engine.start(tasks[0], scene.folder, start)
             await scene.engine.wait_idle(session)
@@ -102,11 +102,31 @@ def test_files_with_a_named_identifier_are_read_if_no_file_is_named(tmp_path: Pa
     assert read_paths(events) == []
 
 
+def test_the_only_files_of_a_folder_are_read_if_the_message_names_none(tmp_path: Path) -> None:
+    few = {"rota.csv": "day;who\nThursday;Priya\n", "deep/note.txt": "Call her.\n"}
+    events, sent = run_task(tmp_path / "1", "Who is on call on Thursday?", files=few)
+    assert sorted(read_paths(events)) == ["deep/note.txt", "rota.csv"] and "Priya" in str(sent[0])
+    made, _ = [event for event in events if isinstance(event, Replied)]
+    assert "the only files of the folder" in made.note
+    events, _ = run_task(tmp_path / "2", "Hello there!", files=few)
+    assert read_paths(events) == []
+    events, _ = run_task(tmp_path / "3", "What does notes.md say about Thursday?", files=few)
+    assert read_paths(events) == []
+    events, _ = run_task(tmp_path / "4", "Who is on call on Thursday?", files={**few, ".env": "KEY=1\n"})
+    assert read_paths(events) == []
+    events, _ = run_task(tmp_path / "5", "Who is on call on Thursday?")
+    assert read_paths(events) == []
+
+
 def test_the_files_are_followed_by_what_the_task_asks_for(tmp_path: Path) -> None:
     _, sent = run_task(tmp_path / "1", "The sum in mean.py is wrong. Correct it.")
     assert "First say in one sentence what has to change" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "2", "Copy mean.py to b.py.")
-    assert "call write or run to create b.py" in sent[0][-1]["content"]
+    assert "call run with cp" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "create", "Write the names in mean.py into b.txt.")
+    assert "call write or run to create b.txt" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "statement", "The list in deep/list.txt needs bread, too.")
+    assert "make the next call" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "3", "Add a line to deep/list.txt.")
     assert "make the next call" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "move", "Rename deep/list.txt to shopping.txt.")

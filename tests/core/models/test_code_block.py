@@ -41,6 +41,13 @@ def test_replies_without_exactly_one_whole_text_write_nothing(reply: str) -> Non
     assert write_call(reply, OLD, may_remove=False) is None
 
 
+def test_a_block_of_commands_is_the_text_of_a_shell_script_only() -> None:
+    block = "The `if` is not closed.\n\n```sh\nif true; then\n    echo yes\nfi\n```"
+    call = write_call(block, AskedFile("greet.sh", "if true; then\n    echo yes\n"), may_remove=False)
+    assert call and json.loads(call.arguments) == {"path": "greet.sh", "content": "if true; then\n    echo yes\nfi\n"}
+    assert write_call(block, AskedFile("greet.py"), may_remove=False) is None
+
+
 def test_a_part_of_a_file_does_not_replace_it() -> None:
     text = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(5))
     part = "```python\ndef f2():\n    return 3\n```"

@@ -11,6 +11,7 @@ from core.models.work_phrases import (
     check_command,
     claims_work,
     code_to_change,
+    implies_work,
     possible_results,
     reports_fault,
 )
@@ -162,3 +163,23 @@ def test_replies_that_claim_work(reply: str, claims: bool) -> None:
 )
 def test_the_one_file_with_code_that_a_task_changes(task: str, file: str) -> None:
     assert code_to_change(task) == file
+
+
+@pytest.mark.parametrize(
+    ("task", "implied"),
+    [
+        ("The client section of settings.ini needs a timeout of 30. Nothing else should change.", True),
+        ("I've booked the hall. Tick that off in todo.md, would you?", True),
+        ("deploy.yaml: 5 replicas, please", True),
+        ("Fix the tests.", True),
+        ("I found cleanup.sh on our server. What does it do?", False),
+        ("I would like to know how many lines app.log has.", False),
+        ("Summarize notes.md, would you?", False),
+        ("I need an overview of main.py.", False),
+        ("Do not touch main.py.", False),
+        ("README.md is fine now, thanks.", False),
+        ("The weather is nice.", False),
+    ],
+)
+def test_statements_about_a_file_imply_work(task: str, implied: bool) -> None:
+    assert implies_work(task) is implied

@@ -63,6 +63,14 @@ def test_damaged_calls_never_raise(text: str, data: st.DataObject) -> None:
     read(text[:start] + data.draw(st.text(max_size=5)) + text[end:])
 
 
+def test_surplus_closing_braces_belong_to_the_call() -> None:
+    """The chat template of Qwen2.5-Coder shows calls in doubled braces, and the model closes more than it opens."""
+    doubled = f"{{{READ}}}}}"
+    assert made(read(doubled)) == [("read", {"path": "src/a.py"})] and read(doubled).text == ""
+    assert made(read(f"```json\n{doubled}\n```")) == [("read", {"path": "src/a.py"})]
+    assert read(f"{READ}}} and more").calls == ()
+
+
 @given(st.text(alphabet="{}[]()<>`'\"\\,:=/|ab \n", max_size=400))
 def test_arbitrary_text_never_raises(text: str) -> None:
     assert read(text).calls == ()
