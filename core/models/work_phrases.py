@@ -36,10 +36,10 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _POLITE_ENDING = re.compile(r",?\s*\b(?:can|could|will|would) you(?: please)?\s*\?(?=\s|$)", re.IGNORECASE)
-# Words of sentences that ask for an answer, or that forbid something.
+# Words of sentences that ask for an answer, forbid something or praise it.
 _FOR_WORDS = re.compile(
-    rf"\b(?:{_ANSWERING}|{_LOOKING}|answers?|describe|don'?t|explain|explanation|ideas?|know|never|not|opinion|overview|"
-    r"summary|tell|thanks?|understand|without|wonder(?:ing)?)\b",
+    rf"\b(?:{_ANSWERING}|{_LOOKING}|answers?|describe|don'?t|explain|explanation|fine|good|great|ideas?|know|never|not|"
+    r"okay|opinion|overview|perfect|summary|tell|understand|without|wonder(?:ing)?)\b",
     re.IGNORECASE,
 )
 _PROMISE = re.compile(

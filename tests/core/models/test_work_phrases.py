@@ -171,6 +171,7 @@ def test_the_one_file_with_code_that_a_task_changes(task: str, file: str) -> Non
         ("The client section of settings.ini needs a timeout of 30. Nothing else should change.", True),
         ("I've booked the hall. Tick that off in todo.md, would you?", True),
         ("deploy.yaml: 5 replicas, please", True),
+        ("rota.csv has to have Ann on Friday, thanks!", True),
         ("Fix the tests.", True),
         ("I found cleanup.sh on our server. What does it do?", False),
         ("I would like to know how many lines app.log has.", False),
