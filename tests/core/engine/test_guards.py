@@ -176,7 +176,8 @@ def test_concurrent_reads_are_counted_in_the_order_of_their_calls() -> None:
 
 def test_calls_whose_arguments_differ_in_order_or_spaces_are_the_same() -> None:
     repeats = RepeatCounter()
-    for turn, arguments in enumerate(('{"path":"a","start":2}', '{"start": 2, "path": "a"}', '{"path": "a","start":2}')):
+    same = ('{"path":"a","start":2}', '{"start": 2, "path": "a"}', '{"path": "a","start":2}')
+    for turn, arguments in enumerate(same):
         repeats.start_turn()
         repeats.add_call(f"{turn}", "read", arguments)
         repeats.add_result(f"{turn}", "There is no such file.", True)
@@ -199,7 +200,8 @@ def test_long_arguments_that_differ_only_at_their_end_are_no_repetition(tmp_path
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             (scene.folder / "a.txt").write_text("x")
-            edits = [call_reply("edit", path="a.txt", old_string="y" * 9_000 + end, new_string="z") for end in "abcdefg"]
+            texts = ["y" * 9_000 + end for end in "abcdefg"]
+            edits = [call_reply("edit", path="a.txt", old_string=text, new_string="z") for text in texts]
             session = await scene.run(scripted_replies(*edits, {"text": "It is not there."}))
             events = await scene.events(session)
             assert [event.failed for event in events if isinstance(event, ToolReturned)] == [True] * 7
