@@ -62,7 +62,7 @@ class RepeatCounter:
         self.level_before_turn = self.repeated.level
 
     def add_call(self, call_id: str, tool: str, arguments: str) -> None:
-        """Add a call by its arguments: the JSON, or a hash of it. The order of its keys and its spaces do not count."""
+        """Add a call by its arguments: their JSON or its hash. The order of keys and the spaces do not count."""
         with suppress(ValueError, RecursionError):
             arguments = json.dumps(json.loads(arguments), sort_keys=True)
         self._calls[call_id] = tool, _digest(f"{tool}\0{arguments}")
