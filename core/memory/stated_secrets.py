@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _NAME = (
-    r"(pass(?:word|phrase|code)|passwd|pin|secret|api[ _-]?key|access[ _-]?key|token|kennwort|passwort|mot de passe)"
+    r"(pass(?:word|phrase|code)|passwd|pin|secret|api[ _-]?key|access[ _-]?key|token|kennwort|passwort|mot de passe|"
+    r"contraseña|senha|wachtwoord|lösenord|пароль)"
 )
 _STATEMENT = re.compile(
     rf"(?i)\b{_NAME}\b(?P<gap>[^\n.;]{{0,40}}?)"
@@ -51,7 +52,9 @@ _LOGINS = tuple(
 )
 _OTHER_PATTERNS = (_BARE_PASSWORD, _ASSIGNED_PASSWORD, _PASSWORD_OPTION, _CURL_LOGIN, _STATED_LOGIN)
 # Every match of the patterns above, except for those in _LOGINS, contains a hint.
-_HINTS_TEXT = "pass pin secret key token kennwort pwd mysql mariadb curl login credentials zugangsdaten"
+_HINTS_TEXT = (
+    "pass pin secret key token kennwort senha wachtwoord pwd mysql mariadb curl login credentials zugangsdaten"
+)
 _HINTS = tuple(_HINTS_TEXT.split())
 
 # After the name: "key" and the like are still the secret itself, then a phrase that says which one.
