@@ -29,7 +29,7 @@ _REDACTOR = Redactor()
 
 
 def refusal_reason(text: str) -> str:
-    """Return why a text must not be remembered, or "" if it may be. Invisible characters in a word hide nothing."""
+    """Return why a text must not be remembered, or "" if it may be. Invisible characters are ignored."""
     return _refusal_reason(text) or ("" if text.isascii() else _refusal_reason(strip_invisible(text)))
 
 

@@ -36,9 +36,9 @@ _STATED_LOGIN = re.compile(
     r"\b((?i:login|credentials|zugangsdaten))\s*(?:is|are|ist|lautet|sind|:|=)\s*[\w.@+-]+\s?[/:]\s?"
     r"(?P<value>(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[^\s\"'`,;/.]{8,200})(?![/.]\w)"
 )
-# Logins without a word that says so, such as "admin / Passw0rd!" and "jane@example.com:Tr0ub4dor&3". Names of paths,
+# Logins that are not announced as such: "admin / Passw0rd!" and "jane@example.com:Tr0ub4dor&3". Names of paths,
 # images and devices look like "admin/page2", "postgres:16-alpine" and "root: sda1".
-_USER = r"(?:db|ftp|web|test|demo)?[_-]?(?:admin(?:istrator)?|root|user|guest|sa|postgres)\d*"
+_USER = r"(?:db|ftp|web|test|demo)?[_-]?(?:admin(?:istrator)?|root|user|sa|postgres)\d*"
 _ACCOUNT = rf"(?i:[\w.+-]{{1,64}}@[\w.-]{{1,64}}|{_USER})"
 _STRONG = r"(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])"
 _VALUE = r"[\w!#$%&*+?^~=@-]"

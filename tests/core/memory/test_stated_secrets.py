@@ -87,7 +87,7 @@ def test_a_stated_secret_is_refused_and_removed(text: str, secret: str) -> None:
         "Das Passwort ist verschlüsselt gespeichert.",
         "The page admin/page2024 lists the users; see app/admin/Views2Models.py too.",
         "Use the image postgres:16-alpine3 and the disk root: sda1.",
-        "User 42 / admin 7 / guest",
+        "User 42 / admin 7 / root",
         "React / Angular17, Python 3.12 / Node22 and pytest / unittest2 work.",
         "Mail jane@example.com / bob@example.com",
         "Run git@github.com:Acme/Repo2.git as user: jane42",
