@@ -4,7 +4,6 @@ import asyncio
 import os
 import posixpath
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from io import BytesIO
 from itertools import islice
 from typing import Annotated, BinaryIO
@@ -12,7 +11,7 @@ from typing import Annotated, BinaryIO
 from annotated_types import Ge, Le
 
 from core.domain.problems import Problem
-from core.tools.folder_walk import FolderWalk, printable_path
+from core.tools.missing_path import missing_path
 from core.tools.parameter_description import MAX_NUMBER, ParameterDescription
 from core.tools.read_before_edit import content_digest
 from core.tools.tool import MediaContent, Tool, ToolResult
@@ -20,7 +19,6 @@ from core.tools.tool_context import ToolContext
 from core.workspace.broker import READ_LIMIT
 from core.workspace.paths import printable
 
-MAX_WALKED_FILES, MAX_SIMILAR_FILES = 2_000, 12
 MAX_PART_BYTES = 1 << 20  # of a file that is too large to be read whole
 CHUNK_BYTES = 1 << 20
 BEGINNING_BYTES = 8_192  # of a file, in which a null byte shows that it is not text
@@ -49,7 +47,7 @@ async def run(parameters: ReadArguments, context: ToolContext) -> ToolResult:
         body = context.broker.read_small(parameters.path, allow_secrets=False)
     except Problem as problem:
         if context.broker.stat(parameters.path) is None:
-            raise await asyncio.to_thread(_missing_file, parameters.path, context) from problem
+            raise await asyncio.to_thread(missing_path, parameters.path, context) from problem
         raise
     return await asyncio.to_thread(_read, parameters, context) if body is None else _result(parameters, body)
 
@@ -108,17 +106,6 @@ def _skip_lines(file: BinaryIO, count: int, size: int) -> int:
             return count
         skipped += newlines
     return skipped + bool(chunk and not chunk.endswith(b"\n"))
-
-
-def _missing_file(path: str, context: ToolContext) -> Problem:
-    """Return the error for a missing file, with the most similar existing paths, so that the model need not search."""
-    paths = ["/".join(parts) for parts in islice(FolderWalk(context.folder).files(), MAX_WALKED_FILES)]
-    name = posixpath.basename(path)
-    ranked = sorted(paths, key=lambda other: -SequenceMatcher(None, name, posixpath.basename(other)).ratio())
-    similar = ", ".join(printable_path(tuple(other.split("/"))) for other in ranked[:MAX_SIMILAR_FILES])
-    more = ", …" if len(paths) > MAX_SIMILAR_FILES else ""
-    files = f"The folder has: {similar}{more}." if paths else "The folder has no files."
-    return Problem(f"There is no file {printable(path)}.", files, "Use one that exists.")
 
 
 def _result(parameters: ReadArguments, body: bytes) -> ToolResult:

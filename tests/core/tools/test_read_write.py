@@ -53,6 +53,27 @@ def test_a_missing_file_is_answered_with_the_names_most_like_it(ground: Ground) 
         use(READ, ReadArguments("total.py"), ground.folder)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "missing"),
+    [
+        ("edit", {"path": "total.py", "old_string": "1", "new_string": "2"}, "file total.py. The folder has: {}"),
+        (
+            "patch",
+            {"diff": "--- a/total.py\n+++ b/total.py\n@@ -1 +1 @@\n-1\n+2\n"},
+            "file total.py. The folder has: {}",
+        ),
+        ("search", {"pattern": "1", "path": "bill/total.py"}, "file or folder bill/total.py. The folder has: {}"),
+        ("find", {"pattern": "*", "path": "bill"}, "folder bill. The folder has: billing"),
+    ],
+)
+def test_every_tool_answers_a_missing_path_with_the_paths_most_like_it(
+    ground: Ground, tool: str, arguments: dict[str, str], missing: str
+) -> None:
+    use(WRITE, WriteArguments("billing/grand_total.py", "1"), ground.folder)
+    result = calls.call(ground.folder, tool, **arguments)
+    assert result.failed and f"There is no {missing.format('billing/grand_total.py')}" in result.output
+
+
 def test_a_line_range_that_ends_before_its_start_is_an_error(ground: Ground) -> None:
     use(WRITE, WriteArguments("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
     read = use(READ, ReadArguments("notes/a.txt", 5, 2), ground.folder)
