@@ -48,6 +48,13 @@ def test_a_stated_secret_is_refused_and_removed(text: str, secret: str) -> None:
     assert secret not in redact(text)
 
 
+@pytest.mark.parametrize("text", [text for text, _ in STATED] + ["The key is sk-abcdefghijklmnopqrstuvwx1234."])
+def test_a_text_is_remembered_after_its_secrets_were_removed(text: str) -> None:
+    """Otherwise the outcomes of runs could be exported, but not imported again."""
+    redacted = redact(text)
+    assert "removed]" in redacted and not refusal_reason(redacted) and redact(redacted) == redacted
+
+
 @pytest.mark.parametrize(
     "text",
     [
