@@ -6,11 +6,18 @@ from typing import NamedTuple
 
 from core.domain.redact import Redactor
 from core.memory.stated_secrets import stated_secrets
+from core.memory.tokenizer import strip_invisible
 
 _PLACEHOLDER = re.compile(r"(\[[^\[\]\n]{0,60}removed\])")  # what replaces a secret in a redacted text
 _MANY_DIGITS = re.compile(r"\d(?:[^\d\n]{0,6}\d){8}")
 _CARD_NUMBER = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])")
+_GROUPED_CARD_NUMBER = re.compile(  # also next to other numbers
+    r"(?<!\d)(?:(?:[3-6]\d{3}|2[2-7]\d\d)([ .-]?)\d{4}\1\d{4}\1\d{4}|3\d{3}([ .-]?)\d{6}\2\d{4,5})(?!\d)"
+)
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b")
+_GROUPED_IBAN = re.compile(  # the same before other words in capitals or numbers
+    r"\b[A-Z]{2}\d{2}(?:[A-Z0-9]{11,30}|(?: [A-Z0-9]{4}){3,7}(?: [A-Z0-9]{1,3})?)\b"
+)
 _US_SOCIAL_SECURITY = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
 _PHONE = re.compile(r"(?<![\w.])(?:\+|00)\d{1,3}[ ./-]?(?:\(?\d{1,5}\)?[ ./-]?){2,6}\d{2,4}(?![\w])")
 _NORTH_AMERICAN_PHONE = re.compile(r"(?<![\w.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[ .-])[2-9]\d{2}[.-]\d{4}(?![\w-])")
@@ -22,7 +29,12 @@ _REDACTOR = Redactor()
 
 
 def refusal_reason(text: str) -> str:
-    """Return why a text must not be remembered, or "" if it may be."""
+    """Return why a text must not be remembered, or "" if it may be. Invisible characters are ignored."""
+    text = _PLACEHOLDER.sub("none", text)  # which is no secret, whatever is before it
+    return _refusal_reason(text) or ("" if text.isascii() else _refusal_reason(strip_invisible(text)))
+
+
+def _refusal_reason(text: str) -> str:
     if findings := _REDACTOR.findings(text):
         return f"It contains a secret ({findings[0].kind})."
     if stated := next(stated_secrets(text), None):
@@ -64,6 +76,11 @@ def _is_card_number(text: str) -> bool:
     return len(set(digits)) > 1 and checksum % 10 == 0
 
 
+def _contains_iban(text: str) -> bool:
+    """Return whether a text is an IBAN, or one and another number after a space."""
+    return _is_iban(text) or _is_iban(text.rpartition(" ")[0])
+
+
 def _is_iban(text: str) -> bool:
     compact = text.replace(" ", "")
     if not 15 <= len(compact) <= 34:
@@ -85,7 +102,9 @@ class _PersonalNumber(NamedTuple):
 
 _PERSONAL_NUMBERS = (
     _PersonalNumber("card number", _CARD_NUMBER, _is_card_number),
+    _PersonalNumber("card number", _GROUPED_CARD_NUMBER, _is_card_number),
     _PersonalNumber("bank account", _IBAN, _is_iban),
+    _PersonalNumber("bank account", _GROUPED_IBAN, _contains_iban),
     _PersonalNumber("social security number", _US_SOCIAL_SECURITY, _has_nine_digits),
     _PersonalNumber("phone number", _PHONE, _has_nine_digits),
     _PersonalNumber("phone number", _NORTH_AMERICAN_PHONE, _has_nine_digits),

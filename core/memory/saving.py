@@ -142,7 +142,8 @@ def validated(content: MemoryContent, limits: LearningLimits | None = None) -> M
         confidence=min(1.0, max(0.0, content.confidence)),
         fields=_normalized_fields(content.fields),
     )
-    all_text = " ".join((text, normalized.context, *normalized.fields.values()))
+    # One part per line: a number at the end of one must not continue in the next, such as a date.
+    all_text = "\n".join((text, normalized.context, *normalized.fields.values()))
     try:
         (all_text + scope_id).encode()
     except UnicodeEncodeError as error:

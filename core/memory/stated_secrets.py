@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _NAME = (
-    r"(pass(?:word|phrase|code)|passwd|pin|secret|api[ _-]?key|access[ _-]?key|token|kennwort|passwort|mot de passe)"
+    r"(pass(?:word|phrase|code)|passwd|pin|secret|api[ _-]?key|access[ _-]?key|token|kennwort|passwort|mot de passe|"
+    r"contraseña|senha|wachtwoord|lösenord|пароль)"
 )
 _STATEMENT = re.compile(
     rf"(?i)\b{_NAME}\b(?P<gap>[^\n.;]{{0,40}}?)"
@@ -35,9 +36,25 @@ _STATED_LOGIN = re.compile(
     r"\b((?i:login|credentials|zugangsdaten))\s*(?:is|are|ist|lautet|sind|:|=)\s*[\w.@+-]+\s?[/:]\s?"
     r"(?P<value>(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[^\s\"'`,;/.]{8,200})(?![/.]\w)"
 )
+# Logins that are not announced as such: "admin / Passw0rd!" and "jane@example.com:Tr0ub4dor&3". Names of paths,
+# images and devices look like "admin/page2", "postgres:16-alpine" and "root: sda1".
+_USER = r"(?:db|ftp|web|test|demo)?[_-]?(?:admin(?:istrator)?|root|user|sa|postgres)\d*"
+_ACCOUNT = rf"(?i:[\w.+-]{{1,64}}@[\w.-]{{1,64}}|{_USER})"
+_STRONG = r"(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])"
+_VALUE = r"[\w!#$%&*+?^~=@-]"
+_LOGINS = tuple(
+    re.compile(rf"(?<![\w/.@-]){account}[\"'`]?{separator}[\"'`]?(?P<value>{value})(?![\w/]|[.:]\w)")
+    for account, separator, value in (
+        (_ACCOUNT, r"\s+[/|]\s+", rf"(?=\S*\d)(?=\S*[A-Za-z]){_VALUE}{{6,200}}"),
+        (_ACCOUNT, r"\s?[/:|]\s?", rf"{_STRONG}{_VALUE}{{8,200}}"),
+        (r"[\w.+-]{2,64}", r"\s+[/|]\s+", rf"{_STRONG}(?=\S*[!#$%&*?^~=@]){_VALUE}{{8,200}}"),
+    )
+)
 _OTHER_PATTERNS = (_BARE_PASSWORD, _ASSIGNED_PASSWORD, _PASSWORD_OPTION, _CURL_LOGIN, _STATED_LOGIN)
-# Every match contains a hint.
-_HINTS_TEXT = "pass pin secret key token kennwort pwd mysql mariadb curl login credentials zugangsdaten"
+# Every match of the patterns above, except for those in _LOGINS, contains a hint.
+_HINTS_TEXT = (
+    "pass pin secret key token kennwort senha wachtwoord pwd mysql mariadb curl login credentials zugangsdaten"
+)
 _HINTS = tuple(_HINTS_TEXT.split())
 
 # After the name: "key" and the like are still the secret itself, then a phrase that says which one.
@@ -92,6 +109,9 @@ class StatedSecret:
 
 def stated_secrets(text: str) -> Iterator[StatedSecret]:
     """Yield the secrets that a text states. They may overlap."""
+    for login in _LOGINS:
+        for match in login.finditer(text):
+            yield StatedSecret("password", *match.span("value"))
     if not _may_contain_secret(text):
         return
     position = 0

@@ -2,6 +2,7 @@
 
 from core.domain.problems import Problem
 from core.domain.visible import visible_name
+from core.tools.missing_path import missing_path
 from core.tools.tool_context import ToolContext
 from core.workspace.paths import is_utf8_name
 
@@ -9,8 +10,13 @@ LIMIT = 8 << 20
 
 
 def read_bytes(context: ToolContext, name: str) -> bytes:
-    """Return the contents of a regular file of at most `LIMIT` bytes."""
-    return context.broker.read(name, LIMIT, allow_secrets=False)
+    """Return the contents of a regular file of at most `LIMIT` bytes. Call it in a thread."""
+    try:
+        return context.broker.read(name, LIMIT, allow_secrets=False)
+    except Problem as problem:
+        if context.broker.stat(name) is None:
+            raise missing_path(name, context) from problem
+        raise
 
 
 def refuse_undecodable_name(name: str) -> None:

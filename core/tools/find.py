@@ -8,8 +8,8 @@ from typing import Annotated
 from annotated_types import MaxLen, MinLen
 
 from core.domain.globs import MAX_LENGTH, matches, pattern_parts
-from core.domain.problems import Problem
 from core.tools.folder_walk import FolderWalk, printable_path
+from core.tools.missing_path import missing_path
 from core.tools.parameter_description import ParameterDescription
 from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
@@ -51,7 +51,7 @@ def resolve_folder(name: str, context: ToolContext) -> tuple[str, ...]:
     resolved = context.broker.resolve(name)
     status = context.broker.stat(resolved)
     if status is None or not stat.S_ISDIR(status.st_mode):
-        raise Problem(f"There is no folder {name}.", "", "Use a folder that exists.")
+        raise missing_path(name, context, "folder")
     return tuple(part for part in resolved.split("/") if part not in ("", "."))
 
 

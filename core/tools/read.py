@@ -1,24 +1,27 @@
 """The `read` tool: text files in whole or in part; images and PDFs for models that accept them."""
 
 import asyncio
+import os
 import posixpath
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from io import BytesIO
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 from annotated_types import Ge, Le
 
 from core.domain.problems import Problem
-from core.tools.folder_walk import FolderWalk, printable_path
+from core.tools.missing_path import missing_path
 from core.tools.parameter_description import MAX_NUMBER, ParameterDescription
 from core.tools.read_before_edit import content_digest
 from core.tools.tool import MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
+from core.workspace.broker import READ_LIMIT
 from core.workspace.paths import printable
 
-MAX_WALKED_FILES, MAX_SIMILAR_FILES = 2_000, 12
+MAX_PART_BYTES = 1 << 20  # of a file that is too large to be read whole
+CHUNK_BYTES = 1 << 20
+BEGINNING_BYTES = 8_192  # of a file, in which a null byte shows that it is not text
 WHOLE_BYTES = 1_000  # a file up to this size is returned whole even if only some lines are requested
 SHOWN = 3_700_000  # maximum bytes of an image or PDF: as base64 about 5 MB, the lowest limit of the providers
 BEGINNINGS = (
@@ -44,31 +47,72 @@ async def run(parameters: ReadArguments, context: ToolContext) -> ToolResult:
         body = context.broker.read_small(parameters.path, allow_secrets=False)
     except Problem as problem:
         if context.broker.stat(parameters.path) is None:
-            raise await asyncio.to_thread(_missing_file, parameters.path, context) from problem
+            raise await asyncio.to_thread(missing_path, parameters.path, context) from problem
         raise
     return await asyncio.to_thread(_read, parameters, context) if body is None else _result(parameters, body)
 
 
 def _read(parameters: ReadArguments, context: ToolContext) -> ToolResult:
+    with context.broker.open_file(parameters.path, allow_secrets=False) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > READ_LIMIT:
+            return _part_of_large_file(parameters, file, size)
     return _result(parameters, context.broker.read(parameters.path, allow_secrets=False))
 
 
-def _missing_file(path: str, context: ToolContext) -> Problem:
-    """Return the error for a missing file, with the most similar existing paths, so that the model need not search."""
-    paths = ["/".join(parts) for parts in islice(FolderWalk(context.folder).files(), MAX_WALKED_FILES)]
-    name = posixpath.basename(path)
-    ranked = sorted(paths, key=lambda other: -SequenceMatcher(None, name, posixpath.basename(other)).ratio())
-    similar = ", ".join(printable_path(tuple(other.split("/"))) for other in ranked[:MAX_SIMILAR_FILES])
-    more = ", …" if len(paths) > MAX_SIMILAR_FILES else ""
-    files = f"The folder has: {similar}{more}." if paths else "The folder has no files."
-    return Problem(f"There is no file {printable(path)}.", files, "Use one that exists.")
+def _part_of_large_file(parameters: ReadArguments, file: BinaryIO, size: int) -> ToolResult:
+    """Read the selected lines of a text file that is too large to be read whole, or as many as MAX_PART_BYTES allow.
+
+    The file does not count as read for an edit, because it is too large for one.
+    """
+    beginning = file.read(BEGINNING_BYTES)
+    if media_type := _media_type(beginning):
+        return _too_large_to_view(parameters.path, media_type, size)
+    if b"\0" in beginning:
+        return _not_text(parameters.path, size)
+    if parameters.start == 1 and not parameters.end:
+        cause = f"It has {size:,} bytes; the limit for a whole file is {READ_LIMIT:,}."
+        fix = "Read it in parts with start and end, or search it."
+        raise Problem(f"{printable(parameters.path)} is too large.", cause, fix)
+    lines = _skip_lines(file, parameters.start - 1, size)
+    if file.tell() >= size:
+        return ToolResult(f"{parameters.path} has {lines:,} lines.", failed=True)
+    part, line = BytesIO(), parameters.start
+    while (not parameters.end or line <= parameters.end) and (
+        found := file.readline(min(MAX_PART_BYTES - part.tell(), size - file.tell()))
+    ):
+        part.write(found)
+        line += found.endswith(b"\n")
+    note = ""
+    if part.tell() >= MAX_PART_BYTES:
+        note = f"\n[Only the first {MAX_PART_BYTES:,} bytes of these lines were read, up to line {line:,}.]"
+    return ToolResult(part.getvalue().decode("utf-8", "replace") + note)
+
+
+def _skip_lines(file: BinaryIO, count: int, size: int) -> int:
+    """Move past the first `count` lines of a file, or to its end, and return the number of lines skipped.
+
+    `size` is where the file ends, because it may grow meanwhile.
+    """
+    file.seek(0)
+    skipped, chunk = 0, b""
+    while skipped < count and (following := file.read(min(CHUNK_BYTES, size - file.tell()))):
+        chunk = following
+        if skipped + (newlines := chunk.count(b"\n")) >= count:
+            position = 0
+            for _ in range(count - skipped):
+                position = chunk.index(b"\n", position) + 1
+            file.seek(position - len(chunk), os.SEEK_CUR)
+            return count
+        skipped += newlines
+    return skipped + bool(chunk and not chunk.endswith(b"\n"))
 
 
 def _result(parameters: ReadArguments, body: bytes) -> ToolResult:
     if media_type := _media_type(body):
         return _media_result(parameters.path, media_type, body)
-    if b"\0" in body[:8192]:
-        return ToolResult(f"{parameters.path} is not a text file ({len(body):,} bytes).", failed=True)
+    if b"\0" in body[:BEGINNING_BYTES]:
+        return _not_text(parameters.path, len(body))
     digests = ((parameters.path, content_digest(body)),)
     # Only the requested lines are decoded: long runs read long files in small pieces.
     partial = parameters.start > 1 or parameters.end
@@ -94,9 +138,16 @@ def _media_type(body: bytes) -> str:
 def _media_result(path: str, kind: str, body: bytes) -> ToolResult:
     name = posixpath.basename(path)
     if len(body) > SHOWN:
-        message = f"{path} is too large to view: {kind}, {len(body):,} bytes; the limit is {SHOWN:,}."
-        return ToolResult(message, failed=True)
+        return _too_large_to_view(path, kind, len(body))
     return ToolResult(f"{path} ({kind}, {len(body):,} bytes)", media=(MediaContent(name, kind, body),))
+
+
+def _too_large_to_view(path: str, kind: str, size: int) -> ToolResult:
+    return ToolResult(f"{path} is too large to view: {kind}, {size:,} bytes; the limit is {SHOWN:,}.", failed=True)
+
+
+def _not_text(path: str, size: int) -> ToolResult:
+    return ToolResult(f"{path} is not a text file ({size:,} bytes).", failed=True)
 
 
 def timeline_text(parameters: ReadArguments) -> str:

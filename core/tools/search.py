@@ -20,6 +20,7 @@ from core.domain.sensitive_paths import is_secret
 from core.tools.bounded_process import MAX_OUTPUT, TIMEOUT_S, BoundedOutput, run_bounded
 from core.tools.find import resolve_folder
 from core.tools.folder_walk import FolderWalk, printable_path
+from core.tools.missing_path import missing_path
 from core.tools.parameter_description import ParameterDescription
 from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
@@ -88,7 +89,7 @@ def _search_root(name: str, context: ToolContext) -> tuple[tuple[str, ...], str]
     if status is not None and stat.S_ISREG(status.st_mode):
         return resolve_folder(posixpath.dirname(name) or ".", context), posixpath.basename(name)
     if status is None or not stat.S_ISDIR(status.st_mode):
-        raise Problem(f"There is no file or folder {name}.", "", "Use one that exists.")
+        raise missing_path(name, context, "file or folder")
     return resolve_folder(name, context), ""
 
 

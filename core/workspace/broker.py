@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import TracebackType
+from typing import BinaryIO
 
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_protected, is_secret
@@ -94,6 +95,14 @@ class FileBroker:
         """Like `read`, but return None if the file is so large that it should be read in a thread."""
         with self._open_to_read(name, allow_secrets) as descriptor:
             return _contents(descriptor, name, READ_LIMIT) if os.fstat(descriptor).st_size <= SMALL else None
+
+    @contextlib.contextmanager
+    def open_file(self, name: str, *, allow_secrets: bool = True) -> Iterator[BinaryIO]:
+        """Open a regular file of any size and yield it, for callers that read a part of it."""
+        with self._open_to_read(name, allow_secrets) as descriptor:
+            _require_regular(os.fstat(descriptor), name)
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                yield file
 
     @contextlib.contextmanager
     def _open_to_read(self, name: str, allow_secrets: bool) -> Iterator[int]:
@@ -304,8 +313,7 @@ class FileBroker:
 
 def _contents(descriptor: int, name: str, limit: int) -> bytes:
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise Problem(f"{printable(name)} is not a regular file.", "", "Use a file.")
+    _require_regular(status, name)
     size, chunks = status.st_size, []
     if size <= limit:
         remaining = limit + 1  # one byte more, to notice a file that grows while it is read
@@ -316,6 +324,11 @@ def _contents(descriptor: int, name: str, limit: int) -> bytes:
     if size > limit:
         raise Problem(f"{printable(name)} is too large.", f"It has {size:,} bytes or more; the limit is {limit:,}.")
     return b"".join(chunks)
+
+
+def _require_regular(status: os.stat_result, name: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise Problem(f"{printable(name)} is not a regular file.", "", "Use a file.")
 
 
 def _replace(folder: int, leaf: str, body: bytes, mode: int | None) -> None:

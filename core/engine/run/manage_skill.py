@@ -44,12 +44,16 @@ async def manage_skill(run: RunContext, call: ToolCall, arguments: ManageSkillAr
 async def _propose(
     run: RunContext, skills: SkillService, proposals: ProposalStore, arguments: ManageSkillArguments
 ) -> Proposal:
-    waiting = proposals.find(state="pending", session=run.session)
+    waiting = proposals.find(state="pending", session=_proposing_session(run))
     row = await _find_skill(run, skills, arguments.name)
     target, path = _target(arguments, row), _changed_file(arguments)
     same_file = [each for each in waiting if (each.target_kind, each.target, each.path) == ("skill", target, path)]
     draft = _build_proposal(run, skills, arguments, row, same_file[0] if same_file else None)
     replaced = [earlier for earlier in same_file if earlier.text != draft.text]
+    if replaced and arguments.action in ("create", "add_file"):
+        what = f"the file {path!r}" if arguments.action == "add_file" else f"a new skill {arguments.name!r}"
+        fix = "Change it with action patch, which applies to the proposed text."
+        raise Problem(f"This session has already proposed {what}.", "It was not replaced.", fix)
     if len(waiting) - len(replaced) >= MAX_OPEN_PROPOSALS:
         raise Problem(
             f"This session already has {MAX_OPEN_PROPOSALS} open proposals.",
@@ -60,6 +64,11 @@ async def _propose(
     for earlier in replaced:  # The new proposal includes the changes of the earlier one.
         await proposals.resolve(earlier.id, "rejected", by="replaced")
     return created
+
+
+def _proposing_session(run: RunContext) -> str:
+    """Return the session that the proposals of a run belong to; for a review, the session that it reviews."""
+    return (run.conversation.start.reviewed_session if run.conversation.start else "") or run.session
 
 
 async def _find_skill(run: RunContext, skills: SkillService, name: str) -> SkillRow | None:
@@ -116,7 +125,7 @@ def _build_proposal(
         reason=arguments.reason,
         base_version=base,
         path=path,
-        session=reviewed or run.session,
+        session=_proposing_session(run),
         steps=_last_step(run, reviewed),
         untrusted_sources=tuple(sorted(run.conversation.permissions.untrusted)),
         author="review" if reviewed else "agent",

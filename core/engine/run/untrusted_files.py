@@ -27,6 +27,7 @@ from core.tools.read import READ
 from core.tools.read_before_edit import content_digest, normalized_path
 from core.tools.search import SEARCH
 from core.tools.tool import Tool
+from core.workspace.broker import WRITE_LIMIT
 from core.workspace.git_branch import worktree_git_folders
 
 MATCH_LINE = re.compile(r"(.+?):\d+: ")
@@ -89,7 +90,7 @@ def matching_files(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]
         body, names = b"", {path: None}
         with suppress(Problem, OSError, ValueError):
             names[broker.resolve(path)] = None
-            body = broker.read(path)
+            body = broker.read(path, WRITE_LIMIT)
         # Match the contents that the run has read, and the current contents, which a failed edit or a search reveals.
         digests = {run.read_digests.get(normalized_path(path), ""), content_digest(body) if body else ""}
         known = digests - {""} or {""}

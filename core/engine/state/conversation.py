@@ -306,7 +306,7 @@ class Conversation:
         self.repeats.start_turn()
         for call in reply.calls:
             self.pending[call.id] = call  # An external agent may start calls while earlier calls are pending.
-            self.repeats.add_call(call.id, call.tool, call.arguments.head)
+            self.repeats.add_call(call.id, call.tool, call.arguments.blob or call.arguments.head)
         self.turns += 1
         self.total_turns += 1
         self.attempts += 1

@@ -1,7 +1,9 @@
 """Detects that a model repeats a call, or several calls in turn, and gets the same results many times in a row."""
 
+import json
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
@@ -60,6 +62,9 @@ class RepeatCounter:
         self.level_before_turn = self.repeated.level
 
     def add_call(self, call_id: str, tool: str, arguments: str) -> None:
+        """Add a call by its arguments: their JSON or its hash. The order of keys and the spaces do not count."""
+        with suppress(ValueError, RecursionError):
+            arguments = json.dumps(json.loads(arguments), sort_keys=True)
         self._calls[call_id] = tool, _digest(f"{tool}\0{arguments}")
 
     def add_result(self, call_id: str, output: str, failed: bool) -> None:

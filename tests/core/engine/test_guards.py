@@ -174,6 +174,42 @@ def test_concurrent_reads_are_counted_in_the_order_of_their_calls() -> None:
         assert (repeats.should_warn, repeats.stuck) == (turn == 2, turn == 5)
 
 
+def test_calls_whose_arguments_differ_in_order_or_spaces_are_the_same() -> None:
+    repeats = RepeatCounter()
+    same = ('{"path":"a","start":2}', '{"start": 2, "path": "a"}', '{"path": "a","start":2}')
+    for turn, arguments in enumerate(same):
+        repeats.start_turn()
+        repeats.add_call(f"{turn}", "read", arguments)
+        repeats.add_result(f"{turn}", "There is no such file.", True)
+        assert repeats.should_warn == (turn == 2)
+
+
+@pytest.mark.parametrize("arguments", ["{not JSON", "NaN", "[" * 100_000, '{"a": 1, "a": 2}', "", "0" * 5_000])
+def test_invalid_arguments_are_counted_as_they_are(arguments: str) -> None:
+    repeats = RepeatCounter()
+    for turn in range(3):
+        repeats.start_turn()
+        repeats.add_call(f"{turn}", "read", arguments)
+        repeats.add_result(f"{turn}", "The arguments are invalid.", True)
+    assert repeats.should_warn
+
+
+def test_long_arguments_that_differ_only_at_their_end_are_no_repetition(tmp_path: Path) -> None:
+    """The event of a reply has only the beginning of long arguments."""
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / "a.txt").write_text("x")
+            texts = ["y" * 9_000 + end for end in "abcdefg"]
+            edits = [call_reply("edit", path="a.txt", old_string=text, new_string="z") for text in texts]
+            session = await scene.run(scripted_replies(*edits, {"text": "It is not there."}))
+            events = await scene.events(session)
+            assert [event.failed for event in events if isinstance(event, ToolReturned)] == [True] * 7
+            assert not any(isinstance(event, HarnessMessage) for event in events)
+
+    run_bounded(main())
+
+
 def test_calls_with_different_results_are_no_repetition() -> None:
     repeats = RepeatCounter()
     for turn in range(40):

@@ -453,6 +453,35 @@ def test_files_and_archives_are_proposed_and_protected_ones_refused(tmp_path: Pa
     run_bounded(test())
 
 
+def test_a_second_proposal_of_a_new_skill_or_file_does_not_replace_the_first(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            await kept(scene)
+            add = {"action": "add_file", "name": "notes", "reason": "Long.", "path": "references/long.md"}
+            first = call_reply("manage_skill", text="# Minutes\n\nWrite.", **NEW)
+            told, found = await proposed(
+                scene,
+                USE,
+                first,
+                call_reply("manage_skill", text="# Minutes\n\nSomething else.", **NEW),
+                first,
+                call_reply("manage_skill", text="Long words.", **add),
+                call_reply("manage_skill", text="Other words.", **add),
+                call_reply(
+                    "manage_skill", action="patch", name="minutes", reason="x", old_string="Write.", new_string="Sing."
+                ),
+            )
+            for refused in (2, 5):
+                assert "already proposed" in told[refused] and "It was not replaced." in told[refused]
+            assert told[1] == told[3] and "Proposed" in told[4] and "Proposed" in told[6]
+            assert [(each.action, each.text.rpartition("\n\n")[2].strip()) for each in found] == [
+                ("write_file", "Long words."),
+                ("create", "Sing."),
+            ]
+
+    run_bounded(test())
+
+
 @pytest.mark.parametrize("order", [*itertools.permutations(("first", "agent", "second"))])
 def test_K8_an_agent_and_two_editors_at_once_overwrite_nothing(tmp_path: Path, order: tuple[str, ...]) -> None:
     async def test() -> None:

@@ -74,6 +74,23 @@ def test_short_work_is_not_reviewed_and_a_correction_is(tmp_path: Path) -> None:
     run_bounded(main())
 
 
+def test_a_review_changes_the_skill_that_it_has_proposed(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            new = {"action": "create", "name": "letters", "description": "Writes letters. Use it for letters."}
+            old = {"action": "patch", "name": "letters", "old_string": "black", "new_string": "blue"}
+            calls = (
+                call_reply("manage_skill", text="# Letters\n\nUse black ink.", reason="Often done.", **new),
+                call_reply("manage_skill", text="# Letters\n\nUse no ink.", reason="Often done.", **new),
+                call_reply("manage_skill", reason="It was wrong.", **old),
+            )
+            await worked(scene, working(*calls, {"text": "ok"}))
+            (proposal,) = scene.engine.proposals.list("pending")
+            assert (proposal.action, proposal.author) == ("create", "review") and "Use blue ink." in proposal.text
+
+    run_bounded(main())
+
+
 def test_it_may_find_nothing_worth_keeping(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:

@@ -120,6 +120,15 @@ SECRETS = (
     "Reach the office at (212) 555-0142",
     "The phone of the office is 030 12345678",
     "Tel. 0170/1234567 is for emergencies",
+    "My card is 4111 1111 1111 1111",
+    "Order 12 was paid with 4111 1111 1111 1111 28 days ago",
+    "The cards are 2024 5500.0000.0000.0004 and 378282246310005 20",
+    "IBAN DE89370400440532013000",
+    "Pay BE68 5390 0754 7034 28 days later",
+    "Pay DE89370400440532013000 NOW",
+    "The p\u200bassword is hunter2",
+    "Wachtwoord: hunter2x",
+    "пароль: hunter2x",
 )
 
 
@@ -131,6 +140,8 @@ def test_secrets_and_personal_numbers_are_refused_with_the_reason(tmp_path: Path
         assert refused.value.details.cause.startswith("It contains")
         with pytest.raises(Problem):
             run_now(memories.save(MemoryContent("knowledge", "harmless", context=text), MemorySource("user")))
+        with pytest.raises(Problem):  # The date is its context, as that of what the user adds.
+            run_now(memories.save(MemoryContent("knowledge", text, context="28 May 2026"), MemorySource("user")))
         assert not memories.has_any
 
 
@@ -146,6 +157,8 @@ def test_secrets_and_personal_numbers_are_refused_with_the_reason(tmp_path: Path
         "The phone server has the address 192.168.100.101.",
         "Call 555-867 of the tool took 12 seconds.",
         "Release 2.1.0-555-867-5309 is broken on the phone.",
+        "The builds 2019 2020 2021 2022 2023 failed at 1732797863 and 1732797863000.",
+        "The commit DE89AB12CD34EF5678 IS GOOD.",
     ],
 )
 def test_text_that_only_resembles_a_secret_is_kept(tmp_path: Path, text: str) -> None:

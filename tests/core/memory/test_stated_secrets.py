@@ -30,6 +30,15 @@ STATED = (
     ('token: "swordfish"', "swordfish"),
     ("The API key of the server is zx81-kk-99", "zx81-kk-99"),
     ("access key = AKIDEXAMPLE99", "AKIDEXAMPLE99"),
+    ("admin / Passw0rd!", "Passw0rd!"),
+    ("The router at home: admin / Passw0rd! as always.", "Passw0rd!"),
+    ("Staging uses `admin` / `hunter22`", "hunter22"),
+    ("admin/Passw0rd!", "Passw0rd!"),
+    ("root:Sup3rSecret", "Sup3rSecret"),
+    ("test_user2 | letmein99", "letmein99"),
+    ("jane@example.com / hunter22", "hunter22"),
+    ("jane@example.com:Tr0ub4dor&3", "Tr0ub4dor&3"),
+    ("jdoe / Tr0ub4dor&3", "Tr0ub4dor&3"),
 )
 
 
@@ -37,6 +46,13 @@ STATED = (
 def test_a_stated_secret_is_refused_and_removed(text: str, secret: str) -> None:
     assert refusal_reason(text).startswith("It contains a secret")
     assert secret not in redact(text)
+
+
+@pytest.mark.parametrize("text", [text for text, _ in STATED] + ["The key is sk-abcdefghijklmnopqrstuvwx1234."])
+def test_a_text_is_remembered_after_its_secrets_were_removed(text: str) -> None:
+    """Otherwise the outcomes of runs could be exported, but not imported again."""
+    redacted = redact(text)
+    assert "removed]" in redacted and not refusal_reason(redacted) and redact(redacted) == redacted
 
 
 @pytest.mark.parametrize(
@@ -76,6 +92,14 @@ def test_a_stated_secret_is_refused_and_removed(text: str, secret: str) -> None:
         "password: <your password>",
         "Use token=settings.token to log in.",
         "Das Passwort ist verschlüsselt gespeichert.",
+        "The page admin/page2024 lists the users; see app/admin/Views2Models.py too.",
+        "Use the image postgres:16-alpine3 and the disk root: sda1.",
+        "User 42 / admin 7 / root",
+        "React / Angular17, Python 3.12 / Node22 and pytest / unittest2 work.",
+        "Mail jane@example.com / bob@example.com",
+        "Run git@github.com:Acme/Repo2.git as user: jane42",
+        "Copy ~/.config/User/Settings2.json to admin@host1:/srv/Backup2024/",
+        "admin / editor / viewer",
     ],
 )
 def test_a_sentence_about_a_secret_states_none(text: str) -> None:

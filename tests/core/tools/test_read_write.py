@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from core.tools.patch import PATCH, PatchArguments
 from core.tools.read import READ, ReadArguments
 from core.tools.tool import Tool, ToolResult
 from core.tools.write import WRITE, WriteArguments
+from core.workspace.broker import READ_LIMIT
 from core.workspace.file_change import FileChange
 from tests.core.tools import calls
 from tests.core.workspace.ground import Ground, create_ground, odd_spellings, set_traps
@@ -51,6 +53,27 @@ def test_a_missing_file_is_answered_with_the_names_most_like_it(ground: Ground) 
         use(READ, ReadArguments("total.py"), ground.folder)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "missing"),
+    [
+        ("edit", {"path": "total.py", "old_string": "1", "new_string": "2"}, "file total.py. The folder has: {}"),
+        (
+            "patch",
+            {"diff": "--- a/total.py\n+++ b/total.py\n@@ -1 +1 @@\n-1\n+2\n"},
+            "file total.py. The folder has: {}",
+        ),
+        ("search", {"pattern": "1", "path": "bill/total.py"}, "file or folder bill/total.py. The folder has: {}"),
+        ("find", {"pattern": "*", "path": "bill"}, "folder bill. The folder has: billing"),
+    ],
+)
+def test_every_tool_answers_a_missing_path_with_the_paths_most_like_it(
+    ground: Ground, tool: str, arguments: dict[str, str], missing: str
+) -> None:
+    use(WRITE, WriteArguments("billing/grand_total.py", "1"), ground.folder)
+    result = calls.call(ground.folder, tool, **arguments)
+    assert result.failed and f"There is no {missing.format('billing/grand_total.py')}" in result.output
+
+
 def test_a_line_range_that_ends_before_its_start_is_an_error(ground: Ground) -> None:
     use(WRITE, WriteArguments("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
     read = use(READ, ReadArguments("notes/a.txt", 5, 2), ground.folder)
@@ -63,6 +86,60 @@ def test_a_short_file_is_read_whole_and_a_part_of_a_long_one(ground: Ground) -> 
     assert whole.output == "[The whole file, because it is short]\none\ntwo\nthree\n" and whole.known_files
     use(WRITE, WriteArguments("notes/b.txt", "one\ntwo\n" + "x" * 1_000), ground.folder)
     assert use(READ, ReadArguments("notes/b.txt", 2, 2), ground.folder).output == "two\n"
+
+
+LARGE_LINES = 400_000
+
+
+def write_large(path: Path, ending: bytes = b"") -> None:
+    """Write a file of 30 MB, in which each line has its number and 75 bytes."""
+    path.write_bytes(b"".join(b"%07d %s\n" % (number, b"x" * 66) for number in range(1, LARGE_LINES + 1)) + ending)
+
+
+def test_a_part_of_a_file_is_read_that_is_too_large_to_be_read_whole(ground: Ground) -> None:
+    write_large(ground.folder / "log")
+    for number in (1, 2, 13_981, 13_982, 399_999, 400_000):  # the first mebibyte ends in line 13,982
+        read = use(READ, ReadArguments("log", number, number), ground.folder)
+        assert read.output == f"{number:07} {'x' * 66}\n" and not read.failed and not read.known_files
+    end = use(READ, ReadArguments("log", 399_998), ground.folder).output
+    assert [line[:7] for line in end.splitlines()] == ["0399998", "0399999", "0400000"]
+    for start in (400_001, 10**9):
+        beyond = use(READ, ReadArguments("log", start), ground.folder)
+        assert beyond.failed and beyond.output == "log has 400,000 lines."
+    with pytest.raises(Problem, match=r"too large.*8,388,608.*start and end"):
+        use(READ, ReadArguments("log"), ground.folder)
+
+
+def test_the_last_line_of_a_large_file_needs_no_newline(ground: Ground) -> None:
+    write_large(ground.folder / "log", b"end")
+    assert use(READ, ReadArguments("log", 400_001), ground.folder).output == "end"
+    assert use(READ, ReadArguments("log", 400_002), ground.folder).output == "log has 400,001 lines."
+
+
+def test_a_large_part_of_a_large_file_is_read_up_to_a_limit_which_is_stated(ground: Ground) -> None:
+    write_large(ground.folder / "log")
+    (ground.folder / "one_line").write_bytes(b"{" + b"x" * (READ_LIMIT + 10))
+    tracemalloc.start()
+    log = use(READ, ReadArguments("log", 2), ground.folder).output
+    line = use(READ, ReadArguments("one_line", 1, 1), ground.folder).output
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert log.startswith("0000002 ") and log.endswith(
+        "[Only the first 1,048,576 bytes of these lines were read, up to line 13,983.]"
+    )
+    assert line.startswith("{xxx") and line.endswith("of these lines were read, up to line 1.]")
+    assert peak < READ_LIMIT
+
+
+def test_large_files_that_are_not_text_are_not_read_in_part(ground: Ground) -> None:
+    body = b"x" * (READ_LIMIT + 1)
+    for name, beginning, message in (
+        ("image", b"\x89PNG\r\n\x1a\n", "too large to view: image/png, 8,388,617 bytes"),
+        ("data", b"x\0", "not a text file (8,388,611 bytes)"),
+    ):
+        (ground.folder / name).write_bytes(beginning + body)
+        read = use(READ, ReadArguments(name, 2, 3), ground.folder)
+        assert read.failed and message in read.output
 
 
 def test_no_path_leads_outside_by_read_or_write(ground: Ground) -> None:
