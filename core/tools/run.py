@@ -12,6 +12,7 @@ from annotated_types import Gt, Le
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
 from core.domain.events import ToolCall
 from core.domain.irreversible_commands import irreversible_reason, possibly_irreversible_reason
+from core.domain.known_commands import only_reads
 from core.domain.problems import Problem
 from core.domain.visible import visible_name
 from core.tools.background import BackgroundCommand, CommandEnd
@@ -43,6 +44,7 @@ HISTORY_VERBS = frozenset({
     "gc", "prune", "maintenance", "reflog", "update-ref", "symbolic-ref", "branch", "tag", "stash", "notes", "replace",
     "filter-branch", "filter-repo", "fast-import", "submodule", "worktree",
 })  # fmt: skip
+BRANCHING = frozenset({("git", "checkout"), ("git", "switch"), ("git", "branch")})
 RESCAN_S = 0.1  # seconds between two scans before a command
 MAX_SCANS = 10  # before a command; if background commands still change trusted files then, it is not run
 MAX_NAMED_PATHS = 20  # paths of each kind, such as reverted ones, that a result names
@@ -78,7 +80,8 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     request = CommandRequest(
         command=parameters.command, folder=context.folder, limits=limits, permit=permit,
         protected=sensitive.protected, hidden=sensitive.hidden, argv=context.grant.argv,
-        loses_history=_loses_history(parameters.command, context), pushes=_pushes(parameters.command, context),
+        loses_history=_loses_history(parameters.command, context),
+        sets_upstream=_sets_upstream(parameters.command, context),
     )  # fmt: skip
     if request.loses_history:
         await _drop_history(context, background=parameters.background)
@@ -290,11 +293,22 @@ def _loses_history(command: str, context: ToolContext) -> bool:
     return False
 
 
-def _pushes(command: str, context: ToolContext) -> bool:
-    """Return whether the user has approved a line that pushes, for which git may write where its branch was pushed."""
+def _sets_upstream(command: str, context: ToolContext) -> bool:
+    """Return whether git may record the upstream of a branch in its settings.
+
+    It may for a line with a push that the user has approved, and for one that only switches or creates branches, as
+    `git checkout -b x origin/x` does, so that no other program runs meanwhile.
+    """
     line = read_line(command)
     parts: Sequence[Sequence[str]] = line.parts if isinstance(line, ReadLine) else split_loosely(command)
-    return context.grant.irreversible and any(program_name(words[0]) == "git" and "push" in words for words in parts)
+    if context.grant.irreversible and any(program_name(words[0]) == "git" and "push" in words for words in parts):
+        return True
+    others = [words for words in parts if tuple(words[:2]) not in BRANCHING]
+    return (
+        isinstance(line, ReadLine)
+        and len(others) < len(parts)
+        and all(words[0] == "cd" or only_reads(words) for words in others)
+    )
 
 
 async def _drop_history(context: ToolContext, *, background: bool) -> None:
