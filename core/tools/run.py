@@ -16,6 +16,7 @@ from core.domain.known_commands import only_reads
 from core.domain.problems import Problem
 from core.domain.visible import visible_name
 from core.tools.background import BackgroundCommand, CommandEnd
+from core.tools.command_turn import CommandTurn, begin_turn
 from core.tools.parameter_description import ParameterDescription
 from core.tools.recover_commands import record_command, recover_commands
 from core.tools.revert_unapproved import CommandChanges, TrustedFilesGuard, scan_and_revert
@@ -74,6 +75,20 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
         context.commands.check_capacity()
     if context.grant.protected_paths:
         await context.commands.refuse_while_running()
+    turn = await begin_turn(context.folder, parameters.command)
+    try:
+        result = await _run(sandbox, parameters, context, turn)
+    except BaseException:
+        turn.end()
+        raise
+    if not parameters.background:
+        turn.end()
+    return result
+
+
+async def _run(sandbox: Sandbox, parameters: RunArguments, context: ToolContext, turn: CommandTurn) -> ToolResult:
+    if context.grant.protected_paths:
+        await turn.run_alone()
     sensitive, earlier = await _scan_before(context)
     limits = CommandLimits(time_s=parameters.timeout_s or DEFAULT_TIMEOUT_S)
     permit = await _permissions(context)
@@ -84,9 +99,9 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
         sets_upstream=_sets_upstream(parameters.command, context),
     )  # fmt: skip
     if request.loses_history:
-        await _drop_history(context, background=parameters.background)
+        await _drop_history(context, turn, background=parameters.background)
     if parameters.background:
-        return await _run_in_background(sandbox, request, context)
+        return await _run_in_background(sandbox, request, context, turn)
     record = await run_to_completion(record_command, context, context.scan)
     guard, printed, listener = TrustedFilesGuard(context, record=record), OutputBuffer(), context.output_listener()
 
@@ -188,7 +203,9 @@ def _require_approval(context: ToolContext, left_out: Sequence[str]) -> None:
         raise Problem("The command was not run.", cause, "Call again: the user is asked to approve it.")
 
 
-async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context: ToolContext) -> ToolResult:
+async def _run_in_background(
+    sandbox: Sandbox, request: CommandRequest, context: ToolContext, turn: CommandTurn
+) -> ToolResult:
     """Start a command in the background, and return at once with the ID for the `check` tool."""
     call, listener = context.call, context.output_listener()
     forked_context, loop = replace(context, scan=context.scan.fork()), asyncio.get_running_loop()
@@ -200,10 +217,13 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
     guard = TrustedFilesGuard(forked_context, report, record)
 
     def scan_changes() -> CommandEnd:
-        outcome = scan_and_revert(forked_context, guard)
-        guard.close()
-        reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
-        notes = [*_revert_notes(reverted, outcome.unsettled), *_history_notes(context)]
+        try:
+            outcome = scan_and_revert(forked_context, guard)
+            guard.close()
+            reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
+            notes = [*_revert_notes(reverted, outcome.unsettled), *_history_notes(context)]
+        finally:
+            turn.end()
         return _command_end(context, forked_context.scan, outcome, "".join(f"\n[{note}]" for note in notes))
 
     background = BackgroundCommand(request.command, scan_changes, guard)
@@ -311,7 +331,7 @@ def _sets_upstream(command: str, context: ToolContext) -> bool:
     )
 
 
-async def _drop_history(context: ToolContext, *, background: bool) -> None:
+async def _drop_history(context: ToolContext, turn: CommandTurn, *, background: bool) -> None:
     """Drop the kept git history, so that history which an approved command deletes is not restored.
 
     Raise Problem if other commands run or the command is to run in the `background`: history deleted by another command
@@ -321,6 +341,7 @@ async def _drop_history(context: ToolContext, *, background: bool) -> None:
         cause = "It deletes history, and other commands could delete more while it runs."
         raise Problem("The command was not run.", cause, "Call again without background.")
     await context.commands.refuse_while_running()
+    await turn.run_alone()
     await run_to_completion(context.history.drop)
 
 
