@@ -19,6 +19,7 @@ from core.domain.optional_packages import XLLAMACPP, how_to_install
 from core.domain.problems import Problem
 from core.engine.services.sandbox_status import SandboxStatus
 from core.store.integrity import damage
+from core.workspace.inotify import Inotify
 from core.workspace.program_search import find_program
 
 if TYPE_CHECKING:
@@ -151,11 +152,24 @@ def _check_computer(context: Invocation) -> Iterator[HealthCheck]:
     yield _check_qt()
     free = shutil.disk_usage(context.data_folder).free
     yield HealthCheck("Disk", free >= MIN_FREE_BYTES, f"{free / 2**30:.1f} GB free", "Free some disk space.")
+    if sys.platform == "linux":
+        yield check_notifications()
     rules = context.rules.read()
     if rules.error:
         yield HealthCheck(
             "Rules", False, f"{rules.error.message} {rules.error.cause}", "Revoke it: journeyman rules revoke ID"
         )
+
+
+def check_notifications() -> HealthCheck:
+    """Report whether the kernel notifies Journeyman of changed files, which it needs while commands run."""
+    try:
+        Inotify(lambda _watch, _name: None).close()
+    except OSError as error:
+        missing = f"none ({error.strerror}): protected files are checked only every few seconds while commands run"
+        fix = "Close other programs, or raise the limit: sudo sysctl fs.inotify.max_user_instances=1024"
+        return HealthCheck("Change notifications", False, missing, fix)
+    return HealthCheck("Change notifications", True, "inotify")
 
 
 def _check_models(overview: "ProvidersOverview") -> Iterator[HealthCheck]:

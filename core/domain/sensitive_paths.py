@@ -70,10 +70,10 @@ SECRET_FOLDERS: tuple[tuple[str, ...], ...] = (
 # Suffixes that editors and people append to the names of copies, such as `.env~`, `.env.bak` and `.id_rsa.swp`.
 BACKUP_SUFFIX = re.compile(r"(?:~|#|\.(?:bak|backup|copy|old|orig|prev|rej|save|sw[a-p]|tmp|un~|\d{1,8}))$")
 LONGEST_SUFFIX = 9  # characters of the longest match of BACKUP_SUFFIX
-# The paths in .git that make git run programs. The rest must stay writable for git to work.
+# The paths in .git that make git or a shell run programs. The rest must stay writable for git to work.
 READ_ONLY_IN_GIT: tuple[tuple[str, ...], ...] = (
     ("hooks",), ("config",), ("config.worktree",), ("info", "attributes"), ("commondir",), ("glab-cli",),
-    ("lazygit.yml",), ("remotes",), ("branches",),
+    ("lazygit.yml",), ("remotes",), ("branches",), ("safe",),
 )  # fmt: skip
 # Folders in .git that can hold thousands of files, none of which makes git run a program.
 LARGE_IN_GIT = frozenset({"objects", "refs", "logs", "lfs", "rr-cache", "annex", "reftable"})

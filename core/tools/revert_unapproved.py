@@ -275,8 +275,6 @@ class TrustedFilesGuard:
 
         Called several times a second while the command runs. Return why the command has to be killed, or "".
         """
-        if self._record:
-            self._record.note_alive()
         if redirections := list(self._redirections):
             return REDIRECTED.format(visible_name(redirections[0]))
         if not self._active or (self._scan_job and not self._scan_job.done()):

@@ -12,9 +12,11 @@ from annotated_types import Gt, Le
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
 from core.domain.events import ToolCall
 from core.domain.irreversible_commands import irreversible_reason, possibly_irreversible_reason
+from core.domain.known_commands import only_reads
 from core.domain.problems import Problem
 from core.domain.visible import visible_name
 from core.tools.background import BackgroundCommand, CommandEnd
+from core.tools.command_turn import CommandTurn, begin_turn
 from core.tools.parameter_description import ParameterDescription
 from core.tools.recover_commands import record_command, recover_commands
 from core.tools.revert_unapproved import CommandChanges, TrustedFilesGuard, scan_and_revert
@@ -43,6 +45,7 @@ HISTORY_VERBS = frozenset({
     "gc", "prune", "maintenance", "reflog", "update-ref", "symbolic-ref", "branch", "tag", "stash", "notes", "replace",
     "filter-branch", "filter-repo", "fast-import", "submodule", "worktree",
 })  # fmt: skip
+BRANCHING = frozenset({("git", "checkout"), ("git", "switch"), ("git", "branch")})
 RESCAN_S = 0.1  # seconds between two scans before a command
 MAX_SCANS = 10  # before a command; if background commands still change trusted files then, it is not run
 MAX_NAMED_PATHS = 20  # paths of each kind, such as reverted ones, that a result names
@@ -72,18 +75,33 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
         context.commands.check_capacity()
     if context.grant.protected_paths:
         await context.commands.refuse_while_running()
+    turn = await begin_turn(context.folder, parameters.command)
+    try:
+        result = await _run(sandbox, parameters, context, turn)
+    except BaseException:
+        turn.end()
+        raise
+    if not parameters.background:
+        turn.end()
+    return result
+
+
+async def _run(sandbox: Sandbox, parameters: RunArguments, context: ToolContext, turn: CommandTurn) -> ToolResult:
+    if context.grant.protected_paths:
+        await turn.run_alone()
     sensitive, earlier = await _scan_before(context)
     limits = CommandLimits(time_s=parameters.timeout_s or DEFAULT_TIMEOUT_S)
     permit = await _permissions(context)
     request = CommandRequest(
         command=parameters.command, folder=context.folder, limits=limits, permit=permit,
         protected=sensitive.protected, hidden=sensitive.hidden, argv=context.grant.argv,
-        loses_history=_loses_history(parameters.command, context), pushes=_pushes(parameters.command, context),
+        loses_history=_loses_history(parameters.command, context),
+        sets_upstream=_sets_upstream(parameters.command, context),
     )  # fmt: skip
     if request.loses_history:
-        await _drop_history(context, background=parameters.background)
+        await _drop_history(context, turn, background=parameters.background)
     if parameters.background:
-        return await _run_in_background(sandbox, request, context)
+        return await _run_in_background(sandbox, request, context, turn)
     record = await run_to_completion(record_command, context, context.scan)
     guard, printed, listener = TrustedFilesGuard(context, record=record), OutputBuffer(), context.output_listener()
 
@@ -185,7 +203,9 @@ def _require_approval(context: ToolContext, left_out: Sequence[str]) -> None:
         raise Problem("The command was not run.", cause, "Call again: the user is asked to approve it.")
 
 
-async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context: ToolContext) -> ToolResult:
+async def _run_in_background(
+    sandbox: Sandbox, request: CommandRequest, context: ToolContext, turn: CommandTurn
+) -> ToolResult:
     """Start a command in the background, and return at once with the ID for the `check` tool."""
     call, listener = context.call, context.output_listener()
     forked_context, loop = replace(context, scan=context.scan.fork()), asyncio.get_running_loop()
@@ -197,10 +217,13 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
     guard = TrustedFilesGuard(forked_context, report, record)
 
     def scan_changes() -> CommandEnd:
-        outcome = scan_and_revert(forked_context, guard)
-        guard.close()
-        reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
-        notes = [*_revert_notes(reverted, outcome.unsettled), *_history_notes(context)]
+        try:
+            outcome = scan_and_revert(forked_context, guard)
+            guard.close()
+            reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
+            notes = [*_revert_notes(reverted, outcome.unsettled), *_history_notes(context)]
+        finally:
+            turn.end()
         return _command_end(context, forked_context.scan, outcome, "".join(f"\n[{note}]" for note in notes))
 
     background = BackgroundCommand(request.command, scan_changes, guard)
@@ -290,14 +313,25 @@ def _loses_history(command: str, context: ToolContext) -> bool:
     return False
 
 
-def _pushes(command: str, context: ToolContext) -> bool:
-    """Return whether the user has approved a line that pushes, for which git may write where its branch was pushed."""
+def _sets_upstream(command: str, context: ToolContext) -> bool:
+    """Return whether git may record the upstream of a branch in its settings.
+
+    It may for a line with a push that the user has approved, and for one that only switches or creates branches, as
+    `git checkout -b x origin/x` does, so that no other program runs meanwhile.
+    """
     line = read_line(command)
     parts: Sequence[Sequence[str]] = line.parts if isinstance(line, ReadLine) else split_loosely(command)
-    return context.grant.irreversible and any(program_name(words[0]) == "git" and "push" in words for words in parts)
+    if context.grant.irreversible and any(program_name(words[0]) == "git" and "push" in words for words in parts):
+        return True
+    others = [words for words in parts if tuple(words[:2]) not in BRANCHING]
+    return (
+        isinstance(line, ReadLine)
+        and len(others) < len(parts)
+        and all(words[0] == "cd" or only_reads(words) for words in others)
+    )
 
 
-async def _drop_history(context: ToolContext, *, background: bool) -> None:
+async def _drop_history(context: ToolContext, turn: CommandTurn, *, background: bool) -> None:
     """Drop the kept git history, so that history which an approved command deletes is not restored.
 
     Raise Problem if other commands run or the command is to run in the `background`: history deleted by another command
@@ -307,6 +341,7 @@ async def _drop_history(context: ToolContext, *, background: bool) -> None:
         cause = "It deletes history, and other commands could delete more while it runs."
         raise Problem("The command was not run.", cause, "Call again without background.")
     await context.commands.refuse_while_running()
+    await turn.run_alone()
     await run_to_completion(context.history.drop)
 
 

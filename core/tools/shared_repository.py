@@ -19,7 +19,7 @@ from core.workspace.file_change import FileChange
 from core.workspace.folder_listing import FILES, GitTrees
 from core.workspace.git_branch import worktree_git_folders
 from core.workspace.paths import is_in_any
-from core.workspace.trusted_places import git_acts_on
+from core.workspace.trusted_places import SAFE_MARK, git_acts_on
 
 SUBFOLDERS = ("modules", "worktrees")  # folders in `.git` that contain git folders of submodules and worktrees
 
@@ -133,9 +133,10 @@ class SharedRepository:
 
 
 def _read(broker: FileBroker, entries: Iterable[tuple[str, str]]) -> Iterator[tuple[str, _File]]:
-    """Yield the path and contents of the entries that are files git acts on, or symbolic links."""
+    """Yield the path and contents of the entries that are files git acts on, symbolic links, or SAFE_MARK."""
     for path, kind in entries:
-        if kind == "link" and (path.rpartition("/")[2] != "HEAD" or "logs" in path.split("/")):
+        is_link = kind == "link" and (path.rpartition("/")[2] != "HEAD" or "logs" in path.split("/"))
+        if is_link or (kind == "folder" and path == SAFE_MARK):
             yield path, _File(None, 0)
         elif kind not in ("folder", "link") and git_acts_on(f".git/{path}"):
             try:

@@ -6,6 +6,7 @@ sandbox must not rely on settings that were checked a moment ago.
 
 import itertools
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from core.domain.problems import Problem
@@ -19,7 +20,7 @@ _numbers = itertools.count()
 def note_start(folder: Path) -> int:
     """Note that a command was started in a folder; return a number to pass to `note_end`."""
     number = next(_numbers)
-    _places[number] = _places_of(folder)
+    _places[number] = places_of(folder)
     return number
 
 
@@ -29,12 +30,15 @@ def note_end(number: int) -> None:
 
 def commands_run_in(root: Path) -> bool:
     """Return whether a noted command runs in this work tree, in a folder above or below it, or in its repository."""
-    own = _places_of(root)
+    own = places_of(root)
+    return any(overlap(own, others) for others in list(_places.values()))
+
+
+def overlap(places: Iterable[str], others: Iterable[str]) -> bool:
+    """Return whether one of these folders equals, contains or is in one of the others."""
     return any(
-        f"{mine}/".startswith(f"{other}/") or f"{other}/".startswith(f"{mine}/")
-        for others in list(_places.values())
-        for other in others
-        for mine in own
+        f"{place}/".startswith(f"{other}/") or f"{other}/".startswith(f"{place}/")
+        for place, other in itertools.product(places, others)
     )
 
 
@@ -45,6 +49,6 @@ def refuse_while_commands_run(root: Path) -> None:
         raise Problem("Git was not run in this repository.", cause, "Wait until the command has ended, or stop it.")
 
 
-def _places_of(folder: Path) -> tuple[str, ...]:
+def places_of(folder: Path) -> tuple[str, ...]:
     """Return the real path of a folder and, inside a repository, the git folder shared by all its work trees."""
     return (os.path.realpath(folder), *pinned_repository(folder).values())

@@ -283,7 +283,7 @@ class Bubblewrap:
             if not hooks.exists() and hooks not in allowed and (git / "HEAD").exists():
                 # An empty read-only folder, so that the command cannot create hooks.
                 yield from ("--tmpfs", str(hooks), "--remount-ro", str(hooks))
-            writable = {*allowed, config} if request.pushes else allowed
+            writable = {*allowed, config} if request.sets_upstream else allowed
             yield from _read_only_options(path for path in protected if path not in writable)
             if not request.loses_history:
                 yield from _replaceable_options(_packs(git))

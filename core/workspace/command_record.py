@@ -3,8 +3,8 @@
 The first line of a record is the state before the command. Each further line is a file that Journeyman itself was about
 to write in the folder, such as after an approval in another session, so that this is not reverted.
 
-The recording process keeps its record locked. The modification time of a record is when the command was last seen
-running.
+The recording process keeps its record locked. The modification time of a record is when that process was last seen
+running, even if its event loop is busy.
 """
 
 import base64
@@ -33,8 +33,8 @@ class CommandRecord:
         records = data / RECORDS_FOLDER
         records.mkdir(mode=0o700, exist_ok=True)  # not with parents: a deleted data folder must stay deleted
         self._path = records / f"{folder_prefix(folder)}{os.getpid()}-{time.monotonic_ns()}.json"
-        self._next_note = 0.0
         self._lock = threading.Lock()
+        self._closed = threading.Event()
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
         self._file = os.open(self._path, flags, 0o600)
         lock(self._file)
@@ -43,13 +43,8 @@ class CommandRecord:
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
-
-    def note_alive(self) -> None:
-        """Update the modification time of the record, at most once per second however often this is called."""
-        if (now := time.monotonic()) >= self._next_note and self._file >= 0:
-            self._next_note = now + ALIVE_INTERVAL_S
-            with contextlib.suppress(OSError):
-                os.utime(self._path)
+        self._thread = threading.Thread(target=self._note_alive, name="command record", daemon=True)
+        self._thread.start()
 
     def note_own_write(self, path: str, body: bytes | None) -> None:
         """Note, before it happens, that Journeyman itself writes a file in the folder, or removes it if `body` is None.
@@ -64,11 +59,19 @@ class CommandRecord:
 
     def close(self) -> None:
         """Delete the record, after the changes of the command have been recorded or reverted."""
+        self._closed.set()
+        self._thread.join()
         with self._lock:
             if self._file >= 0:
                 self._path.unlink(missing_ok=True)
                 os.close(self._file)
                 self._file = -1
+
+    def _note_alive(self) -> None:
+        """Update the modification time of the record once per second until it is closed, in a thread of its own."""
+        while not self._closed.wait(ALIVE_INTERVAL_S):
+            with contextlib.suppress(OSError):
+                os.utime(self._path)
 
 
 def interrupted_commands(data: Path, folder: Path | None = None) -> Iterator[tuple[dict[str, Any], float]]:

@@ -257,7 +257,8 @@ class FolderScan:
             listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, self._modes)
             changed = (self._snapshot ^ listing.lines) | (self._racy & listing.lines)
-            if not listing.closed and not any(map(self._may_matter, changed)):
+            marks = TrustedPlaces.marks(listing.modes.keys() - self._modes.keys())
+            if not (listing.closed or marks or any(map(self._may_matter, changed))):
                 return (), UnrecordedChanges()
             return self.fork()._changes(broker, listing)
 
@@ -337,6 +338,9 @@ class FolderScan:
                 originals[path] = original
             elif path in own or path not in old:
                 created.append(path)
+        marks = TrustedPlaces.marks(listing.modes.keys() - self._modes.keys())
+        for paths in (unrecorded, protected, created):
+            paths += marks
         privileged = [path for path, line in new.items() if is_privileged(line) and not is_privileged(old.get(path))]
         self._snapshot, self.git_places = lines, listing.git
         self._seen |= {line for line in new.values() if line.startswith(b"s")}  # sockets of commands are not hidden

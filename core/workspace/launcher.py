@@ -64,7 +64,7 @@ class CommandRequest:
     """A command to run in a folder, with the protected and hidden paths in that folder, relative to it.
 
     With `argv`, the command runs without a shell, and `command` is only for display. `loses_history`: the user allowed
-    it to delete git history. `pushes`: the user allowed it to push, for which git writes its settings; a caller that
+    it to delete git history. `sets_upstream`: git may write the upstream of a branch to its settings; a caller that
     sets this must revert other changes to them.
     """
 
@@ -76,7 +76,7 @@ class CommandRequest:
     hidden: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
     loses_history: bool = False
-    pushes: bool = False
+    sets_upstream: bool = False
 
 
 class StartedProcess(Protocol):

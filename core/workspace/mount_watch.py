@@ -66,7 +66,7 @@ class MountWatch:
         self._shows_secret = False
         self._on_lost: Callable[[str], None] | None = None
         self._folders: dict[str, int] = {}  # open parent folders, by path
-        self._secrets: list[int] = []  # open hidden files, so that their inodes are not reused
+        self._held: list[int] = []  # open mounted files, so that their inodes are not reused
         self._mounts: list[tuple[int, str, WatchedMount]] = []  # each with its open parent folder and its name in it
         self._configs: dict[str, str] = {}  # the contents of git configurations before the command, by path
         self._named: dict[tuple[int, str], WatchedMount] = {}  # by inotify watch of the parent folder, and name in it
@@ -80,15 +80,24 @@ class MountWatch:
                 self._mounts.append((self._folders[folder], leaf, mount))
                 if leaf == CONFIG and os.access("HEAD", os.F_OK, dir_fd=self._folders[folder]):
                     self._configs[mount.path] = _read(self._folders[folder], leaf, mount.inode)
-                if mount.hides:
-                    self._secrets.append(os.open(leaf, _PATH, dir_fd=self._folders[folder]))
         if self._mounts:
             _mounted[id(self)] = frozenset(mount.inode for _, _, mount in self._mounts if mount.inode)
-            with contextlib.suppress(OSError):  # without inotify, the periodic `check` must suffice
-                self._inotify = inotify = Inotify(self._handle)
-                configs = {descriptor for descriptor, _, mount in self._mounts if mount.path in self._configs}
-                for descriptor, leaf, mount in self._mounts:
-                    self._named[inotify.add(descriptor, contents=descriptor in configs), leaf] = mount
+        is_watched = False
+        with contextlib.suppress(OSError):  # without inotify, the periodic `check` must suffice
+            if self._mounts:
+                self._inotify = Inotify(self._handle)
+                self._add_watches(self._inotify)
+                is_watched = True
+        for descriptor, leaf, mount in self._mounts:
+            # A file that is deleted and created again can get the same inode, so that only inotify shows the change.
+            if mount.hides or not is_watched:
+                with contextlib.suppress(OSError):
+                    self._held.append(os.open(leaf, _PATH, dir_fd=descriptor))
+
+    def _add_watches(self, inotify: Inotify) -> None:
+        configs = {descriptor for descriptor, _, mount in self._mounts if mount.path in self._configs}
+        for descriptor, leaf, mount in self._mounts:
+            self._named[inotify.add(descriptor, contents=descriptor in configs), leaf] = mount
 
     def start(self, on_lost: Callable[[str], None]) -> None:
         """Set the callback for a lost mount, and check all mounts once.
@@ -113,9 +122,9 @@ class MountWatch:
         """End the watch and close all descriptors. Call it after the process has exited."""
         _mounted.pop(id(self), None)
         self._mounts = []
-        for descriptor in (*self._folders.values(), *self._secrets):
+        for descriptor in (*self._folders.values(), *self._held):
             os.close(descriptor)
-        self._folders, self._secrets = {}, []
+        self._folders, self._held = {}, []
         if self._inotify:
             self._inotify.close()
             self._inotify = None

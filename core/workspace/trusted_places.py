@@ -26,6 +26,8 @@ REBASE_TODO = "git-rebase-todo"  # the steps of an interrupted rebase, which may
 # Files with the merge strategy of an interrupted rebase or cherry-pick. Git runs the program `git-merge-STRATEGY`.
 STRATEGY_FILES = (("rebase-merge", "strategy"), ("rebase-apply", "strategy"), ("sequencer", "opts"))
 REMOTE_FOLDERS = ("remotes", "branches")  # folders in which git looks up the URL of a remote that is not configured
+# A folder in a git folder. With `.git/safe/../../bin` in PATH, shells run programs of a repository that has it.
+SAFE_MARK = "safe"
 CONFIG_LIMIT = 64 << 10
 MAX_INCLUDED = 50  # most files that one configuration may include, directly or indirectly
 # Settings whose value is a path, even of a missing file. Words in other settings count only if they name an existing
@@ -58,6 +60,11 @@ class TrustedPlaces:
         if inside_git(path):
             return git_acts_on(path)
         return (bool(_NOTEWORTHY.search(path)) and is_read_only(path)) or self._is_further(path)
+
+    @staticmethod
+    def marks(folders: Iterable[str]) -> list[str]:
+        """Return those of these folders whose mere existence makes shells run programs of the repository, sorted."""
+        return sorted(folder for folder in folders if path_in_git(folder) == SAFE_MARK)
 
     @property
     def further(self) -> tuple[str, ...]:
@@ -128,7 +135,7 @@ class TrustedPlaces:
 
 
 def git_acts_on(path: str) -> bool:
-    """Return whether a file in a git folder, or in that of a submodule or worktree, can make git run a program."""
+    """Return whether a path in a git folder, or in that of a submodule or worktree, can make git run a program."""
     inner_path = path_in_git(path)
     parts = inner_path.split("/")
     is_config = parts[-1] in (*CONFIG_FILES, COMMONDIR, REBASE_TODO) or tuple(parts[-2:]) in STRATEGY_FILES
@@ -137,6 +144,7 @@ def git_acts_on(path: str) -> bool:
         is_config
         or not {"hooks", "glab-cli", "lazygit.yml"}.isdisjoint(parts)
         or inner_path.endswith("info/attributes")
+        or inner_path == SAFE_MARK
         or is_remote_file(inner_path)
     )
 

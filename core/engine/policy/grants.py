@@ -15,8 +15,8 @@ from core.tools.catalogue import TOOLS, tool_named
 class RunGrants:
     """The parsed grants of a run.
 
-    Calls of `tools` are treated as in mode `auto`: access to secrets stays denied, and irreversible commands need
-    approval.
+    Calls of `tools` are treated as in mode `auto`: access to secrets stays denied, and irreversible commands and those
+    that untrusted content may have dictated need approval.
     """
 
     rules: tuple[PermissionRule, ...] = ()

@@ -136,7 +136,7 @@ def evaluate_call(
     allowed_before = by_rules or call.tool in context.granted_tools
     if allowed_before and (value := dictated_value(call, untrusted_sources, context.user_words)):
         return ask(DICTATED.format(server=mcp_server_of(call.tool), value=visible_name(value)), patterns=())
-    if not allowed_before and (reason := context.dictation_reason(call)):
+    if not by_rules and (reason := context.dictation_reason(call)):
         return ask(reason)
     return by_rules or _allowed_by_mode(call, mode, context) or ask(_default_reason(call, mode, context))
 

@@ -185,6 +185,34 @@ def test_a_linked_worktree_leads_to_no_other_settings(ground: Ground) -> None:
     assert not list(tree.rglob("OBEYED")) and (own / "commondir").read_text() == "../..\n"
 
 
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("command", ["mkdir .git/safe", "git init -q n; mkdir n/.git/safe; echo 1 > n/.git/safe/y"])
+def test_a_command_does_not_mark_a_repository_as_safe(command: str, rung: str, ground: Ground) -> None:
+    """With `.git/safe/../../bin` in PATH, a shell would run programs of the folder in place of those of the system."""
+    subprocess.run(["git", "init", "-q", ground.folder], check=True)
+    script = ground.folder / "mark"
+    script.write_text(command)
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use("sh mark")
+        assert not list(ground.folder.glob("**/.git/safe")) and "reverted" in done.output, done.output
+        done = made.use("sh mark; while [ -e .git/safe -o -e n/.git/safe ]; do sleep 0.1; done")
+        assert done.exit_code == 0, "it is reverted while the command runs"
+        done = made.use("mkdir .git/safe", grant=CallGrant(protected_paths=(".git/safe",)))
+        assert (ground.folder / ".git/safe").is_dir() and "[reverted" not in done.output
+        assert "[reverted" not in made.use("echo > .git/safe/x").output
+        assert (ground.folder / ".git/safe").is_dir()
+
+
+def test_a_command_in_a_worktree_does_not_mark_its_repository_as_safe(ground: Ground) -> None:
+    main, tree = ground.folder / "main", ground.folder / "tree"
+    subprocess.run(["git", "init", "-q", main], check=True)
+    for words in ("commit", "-q", "--allow-empty", "-m", "1"), ("worktree", "add", "-q", str(tree)):
+        subprocess.run(["git", "-C", main, *NAME, *words], check=True)
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, tree) as made:
+        done = made.use("mkdir -p $(git rev-parse --git-common-dir)/safe/x")
+        assert not (main / ".git/safe").exists() and "reverted" in done.output, done.output
+
+
 def test_worktrees_and_repositories_created_by_a_command_work(ground: Ground) -> None:
     subprocess.run(["sh", "-c", MAKE["git"]], cwd=ground.folder, check=True)
     with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:

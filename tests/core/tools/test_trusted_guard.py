@@ -176,45 +176,6 @@ def test_p13_a_commondir_is_removed_at_once_and_not_only_by_the_next_scan(ground
         assert "wrote" in why and reverted == {name}
 
 
-PUSH = "git push -q -u origin b"
-HOSTILE_SETTINGS = {
-    "core.fsmonitor": "git config core.fsmonitor evil", "core.hooksPath": "git config core.hooksPath evil",
-    "core.sshCommand": "git config core.sshCommand evil", "core.pager": "git config core.pager evil",
-    "filter": "git config filter.x.clean evil", "alias": "git config alias.st '!evil'",
-    "diff": "git config diff.external evil", "credentials": "git config credential.helper '!evil'",
-    "include": "git config include.path ../evil", "in place": "printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config",
-    "another remote": "git config remote.origin.url ../evil",
-    "a program of the remote": "git config remote.origin.receivepack evil",
-    "of the worktree": "git config extensions.worktreeConfig true; git config --worktree core.fsmonitor evil",
-    "a link": "mv .git/config evil; echo '[core] fsmonitor = evil' >> evil; ln -s ../evil .git/config",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
-def test_a_push_may_set_its_upstream_branch_and_nothing_else(rung: str, ground: Ground) -> None:
-    """Hostile settings next to it are reverted at once, not only after the command or by the next scan."""
-    folder = ground.folder
-    make = "git init -q -b main . && git init -q --bare remote.git && git remote add origin ./remote.git"
-    make += " && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && git checkout -q -b b"
-    subprocess.run(["sh", "-c", make], cwd=folder, check=True)
-    git_folder, pushing = folder / ".git", CallGrant(irreversible=True)
-
-    def settings() -> str:
-        return "".join(path.read_text() for path in git_folder.glob("config*") if not path.is_symlink())
-
-    with open_sandbox(rung) as sandbox, open_harness(sandbox, folder) as made:
-        before = settings()
-        done = made.use(f"{PUSH}; git rev-parse --abbrev-ref b@{{u}}", grant=pushing)
-        assert not done.failed and "origin/b" in done.output and "error" not in done.output, done.output
-        assert settings() == before + '[branch "b"]\n\tremote = origin\n\tmerge = refs/heads/b\n'
-        for name, attack in HOSTILE_SETTINGS.items():
-            seen = "! grep -qs evil .git/config .git/config.worktree && [ ! -L .git/config ]"
-            wait = f"for i in 1 2 3 4 5; do {seen} && echo gone && break; sleep 0.1; done"
-            done = made.use(f"{PUSH}; {attack}; {wait}", grant=pushing)
-            assert "gone" in done.output and "reverted" in done.output, (name, done.output)
-            assert "evil" not in settings() and not (git_folder / "config").is_symlink(), name
-
-
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
 def test_p14_another_call_sees_no_change_of_a_background_command(rung: str, ground: Ground) -> None:
     """What a background command changed never counts as the original that the revert of another call restores."""

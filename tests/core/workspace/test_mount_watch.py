@@ -210,6 +210,9 @@ def test_without_a_watch_of_the_kernel_the_paths_are_compared_again_and_again(
         raise OSError("too many watches")
 
     monkeypatch.setattr(mount_watch, "Inotify", refuse)
+    for name in ("d/.envrc", ".git/hooks", ".vscode"):  # whose inodes the file system may use again at once
+        finished = run_while(launcher, ground.folder, "sleep 600", partial(REPLACED[name], ground.folder))
+        assert f"replaced {name} " in finished.killed_because
     for name, command in ((".env", "until [ -s .env ]; do :; done; cat .env"), (".envrc", "sleep 600")):
         finished = run_while(launcher, ground.folder, command, partial(put, ground.folder / name, SECRET))
         assert finished.output == "up\n" and f"replaced {name} " in finished.killed_because
