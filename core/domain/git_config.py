@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from typing import NamedTuple
 
 from core.domain.git_config_lines import ENTRY, ConfigLine, config_lines
 
@@ -25,6 +26,13 @@ _HARMLESS = {section: frozenset(keys.split()) for section, keys in _HARMLESS_KEY
 _ANY_HEADER = re.compile(r"\[([a-z0-9.-]+)[^\]]*\]\s*", re.IGNORECASE)
 
 
+class SettingWord(NamedTuple):
+    """A word of a setting's value. The key is in lowercase, such as `core.hookspath`."""
+
+    key: str
+    word: str
+
+
 def is_harmless(text: str, trusted: str = "") -> bool:
     """Return whether every line is harmless, or is in the same section of the configuration `trusted` as well."""
     return _unsafe_lines(text) <= _unsafe_lines(trusted)
@@ -40,12 +48,12 @@ def is_harmless_setting(key: str, value: str) -> bool:
     return _is_allowed(key.partition(".")[0].casefold(), key.rpartition(".")[2], value)
 
 
-def named_files(text: str) -> list[tuple[str, str]]:
-    """Return the words of a configuration that may name a file which git reads or executes, each with its key.
+def words_naming_files(text: str) -> list[SettingWord]:
+    """Return the words of a configuration that may name a file which git reads or executes.
 
-    The keys are in lowercase, such as `core.hookspath`. Values are split into words as a shell does.
+    Values are split into words as a shell does.
     """
-    named_words: list[tuple[str, str]] = []
+    words: list[SettingWord] = []
     section = ""
     for line in config_lines(text):
         entry = re.sub(r"\\\r?\n", "", line.text).strip(" \t\r")
@@ -54,8 +62,8 @@ def named_files(text: str) -> list[tuple[str, str]]:
         name, equals, value = entry.partition("=")
         if equals and not _is_harmless_entry(section, entry):
             key = f"{section}.{name.strip().casefold()}"
-            named_words += [(key, word) for word in _shell_words(value)]
-    return named_words
+            words += [SettingWord(key, word) for word in _shell_words(value)]
+    return words
 
 
 def _unsafe_lines(text: str) -> set[ConfigLine]:

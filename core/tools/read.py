@@ -14,20 +14,22 @@ from core.domain.problems import Problem
 from core.tools.folder_walk import FolderWalk, printable_path
 from core.tools.parameter_description import MAX_NUMBER, ParameterDescription
 from core.tools.read_before_edit import content_digest
-from core.tools.tool import MediaContent, Tool, ToolResult
+from core.tools.tool import KnownFile, MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.paths import printable
 
-MAX_WALKED_FILES, MAX_SIMILAR_FILES = 2_000, 12
+MAX_WALKED_FILES = 2_000
+MAX_SIMILAR_FILES = 12
 WHOLE_BYTES = 1_000  # a file up to this size is returned whole even if only some lines are requested
-SHOWN = 3_700_000  # maximum bytes of an image or PDF: as base64 about 5 MB, the lowest limit of the providers
-BEGINNINGS = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"%PDF-", "application/pdf"),
-)
+MAX_MEDIA_BYTES = 3_700_000  # of an image or PDF: as base64 about 5 MB, the lowest limit of the providers
+# The media types of images and PDFs, by their first bytes.
+MEDIA_TYPES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"%PDF-": "application/pdf",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,10 @@ async def run(parameters: ReadArguments, context: ToolContext) -> ToolResult:
         if context.broker.stat(parameters.path) is None:
             raise await asyncio.to_thread(_missing_file, parameters.path, context) from problem
         raise
-    return await asyncio.to_thread(_read, parameters, context) if body is None else _result(parameters, body)
+    return await asyncio.to_thread(_read_large, parameters, context) if body is None else _result(parameters, body)
 
 
-def _read(parameters: ReadArguments, context: ToolContext) -> ToolResult:
+def _read_large(parameters: ReadArguments, context: ToolContext) -> ToolResult:
     return _result(parameters, context.broker.read(parameters.path, allow_secrets=False))
 
 
@@ -69,34 +71,34 @@ def _result(parameters: ReadArguments, body: bytes) -> ToolResult:
         return _media_result(parameters.path, media_type, body)
     if b"\0" in body[:8192]:
         return ToolResult(f"{parameters.path} is not a text file ({len(body):,} bytes).", failed=True)
-    digests = ((parameters.path, content_digest(body)),)
+    known_files = (KnownFile(parameters.path, content_digest(body)),)
+    is_partial = parameters.start > 1 or parameters.end
+    if is_partial and len(body) <= WHOLE_BYTES and parameters.start <= body.count(b"\n") + 1:
+        text = f"[The whole file, because it is short]\n{body.decode('utf-8', 'replace')}"
+        return ToolResult(text, known_files=known_files)
     # Only the requested lines are decoded: long runs read long files in small pieces.
-    partial = parameters.start > 1 or parameters.end
-    if partial and len(body) <= WHOLE_BYTES and parameters.start <= body.count(b"\n") + 1:
-        return ToolResult(
-            f"[The whole file, because it is short]\n{body.decode('utf-8', 'replace')}", known_files=digests
-        )
     selected = b"".join(islice(BytesIO(body), parameters.start - 1, parameters.end or None))
     if not selected and parameters.start > 1:
-        lines = body.count(b"\n") + (not body.endswith(b"\n") and bool(body))
+        has_unended_line = bool(body) and not body.endswith(b"\n")
+        lines = body.count(b"\n") + has_unended_line
         if parameters.start > max(lines, 1):
             return ToolResult(f"{parameters.path} has {lines:,} lines.", failed=True)
-    return ToolResult(selected.decode("utf-8", "replace"), known_files=digests)
+    return ToolResult(selected.decode("utf-8", "replace"), known_files=known_files)
 
 
 def _media_type(body: bytes) -> str:
     """Return the media type of an image or a PDF, by its first bytes; "" for anything else."""
     if body[:4] == b"RIFF" and body[8:12] == b"WEBP":
         return "image/webp"
-    return next((media_type for start, media_type in BEGINNINGS if body.startswith(start)), "")
+    return next((media_type for first_bytes, media_type in MEDIA_TYPES.items() if body.startswith(first_bytes)), "")
 
 
-def _media_result(path: str, kind: str, body: bytes) -> ToolResult:
-    name = posixpath.basename(path)
-    if len(body) > SHOWN:
-        message = f"{path} is too large to view: {kind}, {len(body):,} bytes; the limit is {SHOWN:,}."
+def _media_result(path: str, media_type: str, body: bytes) -> ToolResult:
+    if len(body) > MAX_MEDIA_BYTES:
+        message = f"{path} is too large to view: {media_type}, {len(body):,} bytes; the limit is {MAX_MEDIA_BYTES:,}."
         return ToolResult(message, failed=True)
-    return ToolResult(f"{path} ({kind}, {len(body):,} bytes)", media=(MediaContent(name, kind, body),))
+    media = MediaContent(posixpath.basename(path), media_type, body)
+    return ToolResult(f"{path} ({media_type}, {len(body):,} bytes)", media=(media,))
 
 
 def timeline_text(parameters: ReadArguments) -> str:

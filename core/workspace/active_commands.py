@@ -12,30 +12,31 @@ from core.domain.problems import Problem
 from core.workspace.git_plumbing import pinned_repository
 
 # The folder of each running command, and the git folder of its repository, by the number from `note_start`.
-_places: dict[int, tuple[str, ...]] = {}
+_running: dict[int, tuple[str, ...]] = {}
 _numbers = itertools.count()
 
 
 def note_start(folder: Path) -> int:
     """Note that a command was started in a folder; return a number to pass to `note_end`."""
     number = next(_numbers)
-    _places[number] = _places_of(folder)
+    _running[number] = _places_of(folder)
     return number
 
 
 def note_end(number: int) -> None:
-    _places.pop(number, None)
+    _running.pop(number, None)
 
 
 def commands_run_in(root: Path) -> bool:
     """Return whether a noted command runs in this work tree, in a folder above or below it, or in its repository."""
-    own = _places_of(root)
-    return any(
-        f"{mine}/".startswith(f"{other}/") or f"{other}/".startswith(f"{mine}/")
-        for others in list(_places.values())
-        for other in others
-        for mine in own
-    )
+    own_places = _places_of(root)
+    running_places = [place for places in list(_running.values()) for place in places]
+    return any(_overlap(own, running) for own in own_places for running in running_places)
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Return whether two folders are the same, or one is inside the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
 def refuse_while_commands_run(root: Path) -> None:

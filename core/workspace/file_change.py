@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,13 @@ class UnrecordedChanges:
     privileged: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
     loosened: Mapping[str, int] = field(default_factory=dict)
+
+
+class FolderChanges(NamedTuple):
+    """The changes in a folder: those with known contents, sorted by path, and what is known about others."""
+
+    changes: tuple[FileChange, ...] = ()
+    missed: UnrecordedChanges = UnrecordedChanges()
 
 
 def without_foreign(changes: Iterable[FileChange], foreign: Mapping[str, bytes | None]) -> Iterator[FileChange]:

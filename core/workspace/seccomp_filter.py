@@ -30,9 +30,14 @@ _PERSONALITIES = (_PER_LINUX, _PER_LINUX32, _UNAME26, _UNAME26 | _PER_LINUX32, _
 # program of a command outside the sandbox.
 _S_ISUID, _S_ISGID = 0o4000, 0o2000
 _MODES = {
-    "chmod": _SECOND, "fchmod": _SECOND, "fchmodat": _THIRD, "fchmodat2": _THIRD,
-    "creat": _SECOND, "mknod": _SECOND, "mknodat": _THIRD,
-}  # fmt: skip
+    "chmod": _SECOND,
+    "fchmod": _SECOND,
+    "fchmodat": _THIRD,
+    "fchmodat2": _THIRD,
+    "creat": _SECOND,
+    "mknod": _SECOND,
+    "mknodat": _THIRD,
+}
 # Calls that can create a file, with their flags and mode arguments.
 _CREATING = {"open": (_SECOND, _THIRD), "openat": (_THIRD, _FOURTH)}
 _O_ACCMODE, _O_WRONLY, _O_RDWR, _O_CREAT, _O_TRUNC, _O_TMPFILE = 0o3, 0o1, 0o2, 0o100, 0o1000, 0o20000000
@@ -138,8 +143,8 @@ def _filter(machine: str, more: list[bytes]) -> bytes:
         )
     lines += _when(machine, "clone", [_load(_FIRST), _line(_ANY_BIT, _CLONE_NEW_ANY, 0, 1), _refuse(errno.EPERM)])
     lines += _when(machine, "ioctl", [_load(_SECOND), *_refuse_values(_TERMINAL_INPUT, errno.EPERM)])
-    plain = [line for value in _PERSONALITIES for line in (_line(_EQUAL, value, 0, 1), _return(_SECCOMP_RET_ALLOW))]
-    lines += _when(machine, "personality", [_load(_FIRST), *plain, _refuse(errno.EPERM)])
+    usual = [line for value in _PERSONALITIES for line in (_line(_EQUAL, value, 0, 1), _return(_SECCOMP_RET_ALLOW))]
+    lines += _when(machine, "personality", [_load(_FIRST), *usual, _refuse(errno.EPERM)])
     return b"".join([*lines, *more, _return(_SECCOMP_RET_ALLOW)])
 
 
@@ -175,6 +180,7 @@ def _load(offset: int) -> bytes:
 
 
 def _line(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
+    """Return a BPF instruction. A jump skips `yes` instructions if its condition is true, and `no` otherwise."""
     return struct.pack("HBBI", code, yes, no, value)
 
 
