@@ -14,14 +14,28 @@ _CORE = (
 # The harmless keys by section; "*" means all keys. An allow-list, because every git version adds settings: those that
 # git and common commands write, and that name neither a program nor a file that git executes or includes.
 _HARMLESS_KEYS = {
-    "core": _CORE, "user": "name email", "remote": "url pushurl fetch push tagopt prune mirror promisor",
-    "branch": "remote pushremote merge rebase description", "submodule": "url active branch",
-    "extensions": "objectformat refstorage worktreeconfig partialclone compatobjectformat", "init": "defaultbranch",
-    "pull": "rebase ff", "push": "default autosetupremote followtags", "fetch": "prune", "merge": "ff conflictstyle",
-    "rebase": "autostash autosquash", "rerere": "enabled autoupdate", "gc": "auto",
+    "core": _CORE,
+    "user": "name email",
+    "remote": "url pushurl fetch push tagopt prune mirror promisor",
+    "branch": "remote pushremote merge rebase description",
+    "submodule": "url active branch",
+    "extensions": "objectformat refstorage worktreeconfig partialclone compatobjectformat",
+    "init": "defaultbranch",
+    "pull": "rebase ff",
+    "push": "default autosetupremote followtags",
+    "fetch": "prune",
+    "merge": "ff conflictstyle",
+    "rebase": "autostash autosquash",
+    "rerere": "enabled autoupdate",
+    "gc": "auto",
     "lfs": "repositoryformatversion access locksverify",
-    "advice": "*", "color": "*", "column": "*", "index": "*", "status": "*", "feature": "*",
-}  # fmt: skip
+    "advice": "*",
+    "color": "*",
+    "column": "*",
+    "index": "*",
+    "status": "*",
+    "feature": "*",
+}
 _HARMLESS = {section: frozenset(keys.split()) for section, keys in _HARMLESS_KEYS.items()}
 _ANY_HEADER = re.compile(r"\[([a-z0-9.-]+)[^\]]*\]\s*", re.IGNORECASE)
 

@@ -40,7 +40,7 @@ def named_protected_paths(commands: Iterable[Sequence[str]], resolve: Callable[[
 
 
 def _possible_paths(word: str) -> list[str]:
-    """Return a word, and the parts of it that may be a path, such as the value of an option."""
+    """Return a word, and its parts that may be paths, such as the value of an option."""
     return [word, *filter(None, re.split(r"[=:,]", word)[1:])]
 
 

@@ -70,7 +70,7 @@ def _write_all(context: ToolContext, changes: list[FileChange]) -> list[FileChan
             written.append(replace(change, modes=modes))
     except (OSError, Problem) as error:
         for change in reversed(written):
-            replace_file(context, change.path, change.before, change.modes[0])
+            replace_file(context, change.path, change.before, mode=change.modes.before)
         raise Problem("A file could not be written; nothing was changed.", f"{error}.", "") from error
     return written
 

@@ -139,7 +139,7 @@ class _Reverting:
         committed = self._in_commits(candidates[path] for path in reverts)
         for path, revert in reverts.items():
             if path not in committed:
-                mode = candidates[path].modes[0] or 0o644
+                mode = candidates[path].modes.before or 0o644
                 original = None if revert.contents is None else OriginalFile(revert.contents, mode)
                 self._put_back(path, original, candidates[path].after)
         unread = [path for path in replaced if not self._is_approved(path)]
@@ -187,7 +187,7 @@ class _Reverting:
         if inside_git(change.path) or has_same_contents:
             return None
         if change.after is not None:
-            return FileVersion(change.path, change.after, executable=bool(change.modes[1] & stat.S_IXUSR))
+            return FileVersion(change.path, change.after, executable=bool(change.modes.after & stat.S_IXUSR))
         with contextlib.suppress(Problem, OSError):
             return FileVersion(change.path, self._context.broker.read_link(change.path), link=True)
         return None

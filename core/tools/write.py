@@ -9,7 +9,7 @@ from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest
 from core.tools.tool import NOTHING_CHANGED, KnownFile, Tool, ToolResult
 from core.tools.tool_context import ToolContext
-from core.workspace.file_change import FileChange
+from core.workspace.file_change import FileChange, FileModes
 from core.workspace.threads import run_to_completion
 
 
@@ -36,7 +36,8 @@ def _write(parameters: WriteArguments, context: ToolContext) -> ToolResult:
     verb = "Wrote" if replaced.before is None else "Replaced"
     link_note = " Another hard link to the file still has the old text." if replaced.links > 1 else ""
     text = f"{verb} {parameters.path} ({len(after):,} bytes).{kept_note}{link_note}"
-    change = FileChange(parameters.path, replaced.before, after, modes=(replaced.mode, replaced.mode))
+    modes = FileModes(before=replaced.mode, after=replaced.mode)
+    change = FileChange(parameters.path, replaced.before, after, modes)
     return ToolResult(text, changes=(change,), known_files=known_files)
 
 

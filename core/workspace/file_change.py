@@ -5,6 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 
+class FileModes(NamedTuple):
+    """The permission bits of a file before and after a call; 0 if unknown, or if the file does not exist."""
+
+    before: int = 0
+    after: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class FileChange:
     """The contents of a file before and after a call; None where the file does not exist."""
@@ -12,7 +19,7 @@ class FileChange:
     path: str
     before: bytes | None
     after: bytes | None
-    modes: tuple[int, int] = field(default=(0, 0), compare=False)  # permission bits before and after; 0 if unknown
+    modes: FileModes = field(default=FileModes(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_hidden_from_commands
 from core.workspace.broker import WRITE_LIMIT, FileBroker
-from core.workspace.file_change import FileChange, OriginalFile
+from core.workspace.file_change import FileChange, FileModes, OriginalFile
 from core.workspace.paths import is_utf8_name
 
 
@@ -30,9 +30,8 @@ def change_since(broker: FileBroker, path: str, original: OriginalFile | None) -
         return None
     if is_private(path):
         return ChangedPath(path)
-    mode_before = original.mode if original else 0
-    mode_after = stat.S_IMODE(status.st_mode) if status else 0
-    return FileChange(path, before, after, modes=(mode_before, mode_after))
+    modes = FileModes(before=original.mode if original else 0, after=stat.S_IMODE(status.st_mode) if status else 0)
+    return FileChange(path, before, after, modes)
 
 
 def is_private(path: str) -> bool:

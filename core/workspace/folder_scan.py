@@ -22,7 +22,7 @@ from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, i
 from core.workspace import forced_access
 from core.workspace.broker import READ_LIMIT, FileBroker
 from core.workspace.content_cache import ContentCache
-from core.workspace.file_change import FileChange, FolderChanges, OriginalFile, UnrecordedChanges
+from core.workspace.file_change import FileChange, FileModes, FolderChanges, OriginalFile, UnrecordedChanges
 from core.workspace.file_comparison import ChangedPath, change_since, is_private
 from core.workspace.folder_listing import (
     FILES,
@@ -434,10 +434,10 @@ class FolderScan:
         is_after_known = after is not None or not new
         if not (is_before_known and is_after_known):
             return None if old == new else ChangedPath(path)
-        mode_before, mode_after = mode_of(old), mode_of(new)
-        if before == after and mode_before == mode_after:
+        modes = FileModes(before=mode_of(old), after=mode_of(new))
+        if before == after and modes.before == modes.after:
             return None
-        return ChangedPath(path) if is_private(path) else FileChange(path, before, after, (mode_before, mode_after))
+        return ChangedPath(path) if is_private(path) else FileChange(path, before, after, modes)
 
     def _keep_contents(self, broker: FileBroker, lines: Iterable[bytes]) -> None:
         """Keep the contents of the files of these lines: all trusted ones, then untrusted ones until the time limit."""

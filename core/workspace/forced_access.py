@@ -22,9 +22,11 @@ _FOLDER_FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | g
 ENTER = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER_FLAGS
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FS_IOC_GETFLAGS, _FS_IOC_SETFLAGS = 0x80086601, 0x40086602
+_FS_IOC_GETFLAGS = 0x80086601
+_FS_IOC_SETFLAGS = 0x40086602
 _FICLONE = 0x40049409
-_FS_IMMUTABLE_FL, _FS_APPEND_FL = 0x10, 0x20
+_FS_IMMUTABLE_FL = 0x10
+_FS_APPEND_FL = 0x20
 # Permission bits of the owner of a folder.
 _USABLE = 0o700
 _LISTABLE = 0o500
