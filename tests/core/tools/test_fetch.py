@@ -98,7 +98,7 @@ def test_responses_of_servers(answer: bytes, said: str) -> None:
 
 
 def test_a_silent_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch_module, "SECONDS", 0.2)
+    monkeypatch.setattr(fetch_module, "TIMEOUT_S", 0.2)
 
     async def main() -> ToolResult:
         gone = asyncio.Event()
