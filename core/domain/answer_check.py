@@ -2,9 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question, QuestionOption, SubAnswer, SubQuestion
+
+
+class _Choice(NamedTuple):
+    """The labels of the chosen options, and the free text."""
+
+    options: tuple[str, ...]
+    text: str
 
 
 def checked_answer(question: Question, answer: Answer) -> Answer:
@@ -17,11 +25,12 @@ def checked_answer(question: Question, answer: Answer) -> Answer:
         return answer
     if question.sub_questions:
         return _checked_form(question.sub_questions, answer)
-    [part] = question.all_questions()
-    options, text = _chosen(part, tuple(filter(None, (answer.option, *answer.more_options))), answer.text)
-    if not options and not text.strip():
+    [only_question] = question.all_questions()
+    choice = _choice(only_question, tuple(filter(None, (answer.option, *answer.more_options))), answer.text)
+    if not choice.options and not choice.text.strip():
         raise Problem("The answer is empty.", "", "Type an answer, or decline to answer.")
-    return replace(answer, option=options[0] if options else "", more_options=tuple(options[1:]), text=text)
+    option, more_options = (choice.options[0], choice.options[1:]) if choice.options else ("", ())
+    return replace(answer, option=option, more_options=more_options, text=choice.text)
 
 
 def _checked_form(questions: Sequence[SubQuestion], answer: Answer) -> Answer:
@@ -39,13 +48,13 @@ def _checked_form(questions: Sequence[SubQuestion], answer: Answer) -> Answer:
     asked = {question.text: question for question in questions}
     checked = []
     for part in given:
-        options, text = _chosen(asked.get(part.question, SubQuestion(part.question)), part.options, part.text)
-        checked.append(replace(part, options=tuple(options), text=text))
+        choice = _choice(asked.get(part.question, SubQuestion(part.question)), part.options, part.text)
+        checked.append(replace(part, options=choice.options, text=choice.text))
     return replace(answer, text="", sub_answers=tuple(checked))
 
 
-def _chosen(question: SubQuestion, options: Sequence[str], text: str) -> tuple[list[str], str]:
-    """Return the labels of the chosen options, and the free text; raise Problem if the question does not allow them."""
+def _choice(question: SubQuestion, options: Sequence[str], text: str) -> _Choice:
+    """Return a choice with the labels as in the question; raise Problem if the question does not allow it."""
     labels = {option.label.casefold(): option.label for option in question.options}
     if not options and text.strip().casefold() in labels:
         options, text = (text.strip(),), ""
@@ -53,7 +62,7 @@ def _chosen(question: SubQuestion, options: Sequence[str], text: str) -> tuple[l
         raise _not_allowed(f"{unknown[0]!r} is not one of the options.", question.options)
     if text.strip() and not question.free_text:
         raise _not_allowed("This question takes one of its options.", question.options)
-    return [labels[option.casefold()] for option in options], text
+    return _Choice(tuple(labels[option.casefold()] for option in options), text)
 
 
 def _not_allowed(message: str, options: Sequence[QuestionOption]) -> Problem:

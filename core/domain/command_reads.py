@@ -5,44 +5,27 @@ from types import MappingProxyType
 
 from core.domain.command_arguments import is_option
 from core.domain.command_line import ParsedLine, parse_line, program_name
+from core.domain.command_tables import words_of
 from core.domain.known_commands import recognize
 
-PRINT_NO_CONTENTS = frozenset(
-    [
-        "ls",
-        "pwd",
-        "echo",
-        "printf",
-        "true",
-        "false",
-        "test",
-        "mkdir",
-        "rmdir",
-        "touch",
-        "rm",
-        "mv",
-        "cp",
-        "ln",
-        "chmod",
-        "which",
-        "whoami",
-        "uname",
-        "id",
-        "sleep",
-    ]
+PRINT_NO_CONTENTS = words_of(
+    "ls pwd echo printf true false test mkdir rmdir touch rm mv cp ln chmod which whoami uname id sleep"
 )
-PRINT_NAMED_FILES = frozenset(
-    ["cat", "head", "tail", "nl", "wc", "cmp", "diff", "sort", "uniq", "cut", "md5sum", "sha1sum", "sha256sum", "stat"]
-)
+PRINT_NAMED_FILES = words_of("cat head tail nl wc cmp diff sort uniq cut md5sum sha1sum sha256sum stat")
 SEARCH_PROGRAMS = frozenset({"grep", "egrep", "fgrep"})  # without a file after the pattern, these may search any file
 # Commands that print names or facts but no contents, each with the options that make it print contents.
 PRINTS_MORE: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
     {
-        ("date",): ("-f", "--file"), ("git", "status"): ("-v", "--verbose"), ("git", "rev-parse"): (),
-        ("git", "branch"): ("-v", "--verbose", "--format"), ("git", "tag"): ("-n", "--format"), ("git", "remote"): (),
-        ("git", "add"): ("-p", "-i", "-e", "--patch", "--interactive", "--edit"), ("git", "ls-files"): (),
+        ("date",): ("-f", "--file"),
+        ("git", "status"): ("-v", "--verbose"),
+        ("git", "rev-parse"): (),
+        ("git", "branch"): ("-v", "--verbose", "--format"),
+        ("git", "tag"): ("-n", "--format"),
+        ("git", "remote"): (),
+        ("git", "add"): ("-p", "-i", "-e", "--patch", "--interactive", "--edit"),
+        ("git", "ls-files"): (),
     }
-)  # fmt: skip
+)
 SHOW_REFERENCES = frozenset({("git", "status"), ("git", "rev-parse"), ("git", "branch"), ("git", "tag")})
 GIT_FOLDER = ".git"
 SHELL_SYNTAX = frozenset("<>*?[]{}()$`\\~!#&\n")
@@ -65,9 +48,9 @@ def printed_files(command: str) -> tuple[str, ...] | None:
         if any(word.startswith(NAMES_FILES_ELSEWHERE) for word in arguments):
             return None
         if _prints_no_contents(program, arguments):
-            paths += [GIT_FOLDER] if (program, *arguments[:1]) in SHOW_REFERENCES else []
-            continue
-        if program in SEARCH_PROGRAMS and (searched := _searched_files(words)):
+            if (program, *arguments[:1]) in SHOW_REFERENCES:
+                paths.append(GIT_FOLDER)
+        elif program in SEARCH_PROGRAMS and (searched := _searched_files(words)):
             paths += searched
         elif program in PRINT_NAMED_FILES:
             paths += operands

@@ -136,8 +136,11 @@ def _program(name: str, tables: Mapping[str, Any]) -> KnownProgram:
         commands.append(_command(name, "", table))
     if not commands and "checked" in table:
         commands.append(_command(name, "", table))
-    before_flags, before_values = (words_of(str(table.get(key, ""))) for key in ("before_flags", "before_values"))
-    return KnownProgram(before_flags, before_values, tuple(sorted(commands, key=lambda command: -len(command.words))))
+    return KnownProgram(
+        before_flags=words_of(table.get("before_flags", "")),
+        before_values=words_of(table.get("before_values", "")),
+        commands=tuple(sorted(commands, key=lambda command: -len(command.words))),
+    )
 
 
 def _resolved(options: Mapping[str, Any], verbs: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -156,7 +159,7 @@ def _resolved(options: Mapping[str, Any], verbs: Mapping[str, Any], tables: Mapp
 
 
 def _command(program: str, verb: str, options: Mapping[str, Any]) -> KnownCommand:
-    fields: dict[str, Any] = {key: frozenset(str(options.get(key, "")).split()) for key in _SETS}
+    fields: dict[str, Any] = {key: words_of(options.get(key, "")) for key in _SETS}
     fields |= {key: options[key] for key in _PLAIN if key in options}
     fields |= {key: re.compile(options[key]) for key in ("first_operand", "operands") if key in options}
     return KnownCommand((program, *verb.split()), **fields)

@@ -10,14 +10,26 @@ from core.domain.command_line import program_name
 CONTROL_FILES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "make": ("Makefile", "makefile", "GNUmakefile", "*.mk"),
-        "npm": ("package.json", ".npmrc"), "npx": ("package.json", ".npmrc"), "yarn": ("package.json", ".yarnrc*"),
-        "pnpm": ("package.json", ".npmrc"), "cargo": ("build.rs", "Cargo.toml", ".cargo/*"), "go": ("go.mod",),
-        "just": ("justfile", "Justfile"), "task": ("Taskfile*",), "tox": ("tox.ini",), "nox": ("noxfile.py",),
-        "pre-commit": (".pre-commit-config.yaml",), "gradle": ("*.gradle", "*.gradle.kts"), "mvn": ("pom.xml",),
-        "cmake": ("CMakeLists.txt", "*.cmake"), "eslint": ("eslint.config.*", ".eslintrc*"), "rake": ("Rakefile",),
-        "prettier": ("prettier.config.*", ".prettierrc*"), "git": (".gitattributes", ".gitmodules"),
+        "npm": ("package.json", ".npmrc"),
+        "npx": ("package.json", ".npmrc"),
+        "yarn": ("package.json", ".yarnrc*"),
+        "pnpm": ("package.json", ".npmrc"),
+        "cargo": ("build.rs", "Cargo.toml", ".cargo/*"),
+        "go": ("go.mod",),
+        "just": ("justfile", "Justfile"),
+        "task": ("Taskfile*",),
+        "tox": ("tox.ini",),
+        "nox": ("noxfile.py",),
+        "pre-commit": (".pre-commit-config.yaml",),
+        "gradle": ("*.gradle", "*.gradle.kts"),
+        "mvn": ("pom.xml",),
+        "cmake": ("CMakeLists.txt", "*.cmake"),
+        "eslint": ("eslint.config.*", ".eslintrc*"),
+        "rake": ("Rakefile",),
+        "prettier": ("prettier.config.*", ".prettierrc*"),
+        "git": (".gitattributes", ".gitmodules"),
     }
-)  # fmt: skip
+)
 
 
 def control_files(argv: Sequence[str]) -> tuple[str, ...]:

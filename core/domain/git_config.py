@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from typing import NamedTuple
 
 from core.domain.git_config_lines import ENTRY, ConfigLine, config_lines
 
@@ -13,16 +14,37 @@ _CORE = (
 # The harmless keys by section; "*" means all keys. An allow-list, because every git version adds settings: those that
 # git and common commands write, and that name neither a program nor a file that git executes or includes.
 _HARMLESS_KEYS = {
-    "core": _CORE, "user": "name email", "remote": "url pushurl fetch push tagopt prune mirror promisor",
-    "branch": "remote pushremote merge rebase description", "submodule": "url active branch",
-    "extensions": "objectformat refstorage worktreeconfig partialclone compatobjectformat", "init": "defaultbranch",
-    "pull": "rebase ff", "push": "default autosetupremote followtags", "fetch": "prune", "merge": "ff conflictstyle",
-    "rebase": "autostash autosquash", "rerere": "enabled autoupdate", "gc": "auto",
+    "core": _CORE,
+    "user": "name email",
+    "remote": "url pushurl fetch push tagopt prune mirror promisor",
+    "branch": "remote pushremote merge rebase description",
+    "submodule": "url active branch",
+    "extensions": "objectformat refstorage worktreeconfig partialclone compatobjectformat",
+    "init": "defaultbranch",
+    "pull": "rebase ff",
+    "push": "default autosetupremote followtags",
+    "fetch": "prune",
+    "merge": "ff conflictstyle",
+    "rebase": "autostash autosquash",
+    "rerere": "enabled autoupdate",
+    "gc": "auto",
     "lfs": "repositoryformatversion access locksverify",
-    "advice": "*", "color": "*", "column": "*", "index": "*", "status": "*", "feature": "*",
-}  # fmt: skip
+    "advice": "*",
+    "color": "*",
+    "column": "*",
+    "index": "*",
+    "status": "*",
+    "feature": "*",
+}
 _HARMLESS = {section: frozenset(keys.split()) for section, keys in _HARMLESS_KEYS.items()}
 _ANY_HEADER = re.compile(r"\[([a-z0-9.-]+)[^\]]*\]\s*", re.IGNORECASE)
+
+
+class SettingWord(NamedTuple):
+    """A word of a setting's value. The key is in lowercase, such as `core.hookspath`."""
+
+    key: str
+    word: str
 
 
 def is_harmless(text: str, trusted: str = "") -> bool:
@@ -40,12 +62,12 @@ def is_harmless_setting(key: str, value: str) -> bool:
     return _is_allowed(key.partition(".")[0].casefold(), key.rpartition(".")[2], value)
 
 
-def named_files(text: str) -> list[tuple[str, str]]:
-    """Return the words of a configuration that may name a file which git reads or executes, each with its key.
+def words_naming_files(text: str) -> list[SettingWord]:
+    """Return the words of a configuration that may name a file which git reads or executes.
 
-    The keys are in lowercase, such as `core.hookspath`. Values are split into words as a shell does.
+    Values are split into words as a shell does.
     """
-    named_words: list[tuple[str, str]] = []
+    words: list[SettingWord] = []
     section = ""
     for line in config_lines(text):
         entry = re.sub(r"\\\r?\n", "", line.text).strip(" \t\r")
@@ -54,8 +76,8 @@ def named_files(text: str) -> list[tuple[str, str]]:
         name, equals, value = entry.partition("=")
         if equals and not _is_harmless_entry(section, entry):
             key = f"{section}.{name.strip().casefold()}"
-            named_words += [(key, word) for word in _shell_words(value)]
-    return named_words
+            words += [SettingWord(key, word) for word in _shell_words(value)]
+    return words
 
 
 def _unsafe_lines(text: str) -> set[ConfigLine]:

@@ -10,6 +10,13 @@ ENTRY = re.compile(r"([a-z][a-z0-9-]*)(?:[ \t]*=[ \t]*([^\"\\#;\n]*))?", re.IGNO
 _BLANKS = " \t\r"
 
 
+class _ValueEnd(NamedTuple):
+    """How a line of a value ends: continued by a backslash, inside quotes."""
+
+    is_continued: bool
+    in_quotes: bool
+
+
 class ConfigLine(NamedTuple):
     """A line with the section in which git reads it; a header is part of its own section.
 
@@ -60,8 +67,8 @@ def _value(line: str) -> str:
     return "" if line.lstrip(_BLANKS).startswith(("#", ";")) else line.partition("=")[2]
 
 
-def _scan_value(part: str, in_quotes: bool) -> tuple[bool, bool]:
-    """Return whether a line of a value is continued by a backslash, and whether it ends inside quotes."""
+def _scan_value(part: str, in_quotes: bool) -> _ValueEnd:
+    """Return how a line of a value ends that begins outside or inside quotes."""
     escaped = False
     for character in part:
         if escaped:
@@ -71,5 +78,5 @@ def _scan_value(part: str, in_quotes: bool) -> tuple[bool, bool]:
         elif character == '"':
             in_quotes = not in_quotes
         elif character in "#;" and not in_quotes:
-            return False, False
-    return escaped, in_quotes
+            return _ValueEnd(is_continued=False, in_quotes=False)
+    return _ValueEnd(is_continued=escaped, in_quotes=in_quotes)

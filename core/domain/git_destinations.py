@@ -6,10 +6,14 @@ from typing import NamedTuple
 from core.domain.git_config import is_harmless
 from core.domain.git_config_lines import ENTRY, config_lines
 
-_KEYS = {
-    "remote": ("url", "pushurl", "push", "fetch", "mirror"), "branch": ("remote", "pushremote"), "submodule": ("url",),
-    "push": ("default",), "user": ("name", "email"), "core": ("sharedrepository", "protecthfs", "protectntfs"),
-}  # fmt: skip
+_KEYS = {  # by section
+    "remote": ("url", "pushurl", "push", "fetch", "mirror"),
+    "branch": ("remote", "pushremote"),
+    "submodule": ("url",),
+    "push": ("default",),
+    "user": ("name", "email"),
+    "core": ("sharedrepository", "protecthfs", "protectntfs"),
+}
 _USUAL_FETCH = re.compile(r"\+?refs/(?:heads|tags)/[^:]+:refs/(?:remotes|tags)/[^:]+")
 
 
@@ -35,8 +39,9 @@ def leads_elsewhere(text: str, former: str) -> bool:
     remotes = {".", *(each.subsection for each in known if each.section == "remote")}
     has_author = any(each.section == "user" for each in known)
     for new in _destinations(text) - known:
-        is_expected = new.value in remotes if new.section == "branch" else new.section == "user" and not has_author
-        if not is_expected:
+        names_known_remote = new.section == "branch" and new.value in remotes
+        sets_first_author = new.section == "user" and not has_author
+        if not (names_known_remote or sets_first_author):
             return True
     return False
 

@@ -11,6 +11,8 @@ from core.domain.command_tables import KnownCommand, known_programs
 from core.domain.query_commands import reads_database, reads_loopback
 from core.domain.shell_words import GlobPattern
 
+MAX_OPTION_VALUE = 20  # characters after a required option, in the same word
+
 
 def without_harmless_globals(argv: Sequence[str]) -> tuple[str, ...]:
     """Return a command without harmless options before its verb, such as `--no-pager` in `git --no-pager log`."""
@@ -49,10 +51,9 @@ def is_harmless(argv: Sequence[str]) -> bool:
     recognized = recognize(argv)
     if recognized is None:
         return reads_loopback(argv) or reads_database(argv)
-    operand_pattern = recognized.command.operands
-    return recognized.complete and all(
-        is_plain(word) or (operand_pattern and operand_pattern.fullmatch(word)) for word in recognized.operands
-    )
+    pattern = recognized.command.operands
+    has_plain_operands = all(is_plain(word) or (pattern and pattern.fullmatch(word)) for word in recognized.operands)
+    return recognized.complete and has_plain_operands
 
 
 def only_reads(argv: Sequence[str]) -> bool:
@@ -69,9 +70,9 @@ def changes_nothing(recognized: Recognized) -> bool:
     further = further_operands(command, recognized.operands)
     if command.effect != "reads" or further is None:
         return False
-    return not (further and command.operands_need) or any(
-        is_option(option, word) for word in recognized.options for option in command.operands_need
-    )
+    if not further or not command.operands_need:
+        return True
+    return any(is_option(option, word) for word in recognized.options for option in command.operands_need)
 
 
 def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
@@ -127,22 +128,19 @@ def applies(recognized: Recognized) -> bool:
         return False
     if not command.needs:
         return True
-    negated = any(
-        word.startswith("--no-") and any(need.startswith(f"--{word[5:]}") for need in command.needs) for word in words
+    negations = [f"--{word.removeprefix('--no-')}" for word in words if word.startswith("--no-")]
+    is_negated = any(need.startswith(negation) for need in command.needs for negation in negations)
+    has_needed_option = any(
+        is_option(option, word, command.single_dash)
+        for word in recognized.options
+        for option in command.needs
+        if len(word) <= len(option) + MAX_OPTION_VALUE
     )
-    return (
-        recognized.complete
-        and not negated
-        and any(
-            is_option(option, word, command.single_dash)
-            for word in recognized.options
-            for option in command.needs
-            if len(word) <= len(option) + 20
-        )
-    )
+    return recognized.complete and not is_negated and has_needed_option
 
 
 def _names_one(word: str, secret_words: frozenset[str]) -> bool:
+    """Return whether a word of a command is one of these words, or contains one as a name."""
     names = re.findall(r"[\w-]+", word.casefold())
     functions = re.findall(r"\w+(?=\s*\()", word.casefold())
     return not secret_words.isdisjoint((word, word.split("=")[0], *names, *functions))

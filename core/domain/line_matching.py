@@ -3,8 +3,16 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 MAX_COMPARISONS = 4_000_000  # comparisons of lines, which take at most about half a second
+
+
+class LineMatch(NamedTuple):
+    """The indexes of equal lines in the old and in the new text."""
+
+    old: int
+    new: int
 
 
 def is_quickly_matched(old: Sequence[str], new: Sequence[str]) -> bool:
@@ -13,33 +21,35 @@ def is_quickly_matched(old: Sequence[str], new: Sequence[str]) -> bool:
     return sum(counts[line] for line in old) * min(len(old), len(new)) <= MAX_COMPARISONS
 
 
-def match_unique_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the indexes of matching lines that occur exactly once in each text, in order (patience diff)."""
+def match_unique_lines(old: Sequence[str], new: Sequence[str]) -> list[LineMatch]:
+    """Return the matching lines that occur exactly once in each text, in order (patience diff)."""
     old_counts, new_counts = Counter(old), Counter(new)
     new_indexes = {line: index for index, line in enumerate(new)}
-    pairs = [
-        (index, new_indexes[line]) for index, line in enumerate(old) if old_counts[line] == 1 and new_counts[line] == 1
+    matches = [
+        LineMatch(old=index, new=new_indexes[line])
+        for index, line in enumerate(old)
+        if old_counts[line] == 1 and new_counts[line] == 1
     ]
-    return _longest_increasing(pairs)
+    return _longest_increasing(matches)
 
 
-def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest subsequence of the pairs in which the second numbers increase, by patience sorting."""
-    tops: list[int] = []  # the second number of the pair on top of each pile
-    top_pairs: list[int] = []  # the index of that pair
-    previous: list[int | None] = []  # for each pair, the index of the pair before it in the subsequence
-    for pair_index, (_, number) in enumerate(pairs):
-        pile = bisect_left(tops, number)
-        previous.append(top_pairs[pile - 1] if pile else None)
+def _longest_increasing(matches: list[LineMatch]) -> list[LineMatch]:
+    """Return the longest subsequence of the matches in which the new indexes increase, by patience sorting."""
+    top_indexes: list[int] = []  # the new index of the match on top of each pile
+    tops: list[int] = []  # the position of that match in `matches`
+    previous: list[int | None] = []  # for each match, the position of the match before it in the subsequence
+    for position, match in enumerate(matches):
+        pile = bisect_left(top_indexes, match.new)
+        previous.append(tops[pile - 1] if pile else None)
         if pile == len(tops):
-            tops.append(number)
-            top_pairs.append(pair_index)
+            top_indexes.append(match.new)
+            tops.append(position)
         else:
-            tops[pile] = number
-            top_pairs[pile] = pair_index
-    chain: list[tuple[int, int]] = []
-    last = top_pairs[-1] if top_pairs else None
+            top_indexes[pile] = match.new
+            tops[pile] = position
+    chain: list[LineMatch] = []
+    last = tops[-1] if tops else None
     while last is not None:
-        chain.append(pairs[last])
+        chain.append(matches[last])
         last = previous[last]
     return chain[::-1]

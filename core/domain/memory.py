@@ -50,7 +50,10 @@ MARKS: Final = ("tags", "expires", "user_rating")
 HALF_LIFE: Final[Mapping[MemoryKind, float]] = MappingProxyType(  # days in which the recency of a memory halves
     {"preference": 365.0, "heuristic": 60.0, "knowledge": 90.0, "outcome": 30.0, "anti-pattern": 45.0}
 )
-HIGH_RELEVANCE, NORMAL_RELEVANCE, LOW_RELEVANCE = 0.7, 0.3, 0.1
+# The lowest relevance of each level; a lower one is "decayed".
+HIGH_RELEVANCE = 0.7
+NORMAL_RELEVANCE = 0.3
+LOW_RELEVANCE = 0.1
 MAX_CONFIDENCE = 0.95
 DAY = 24 * 60 * 60 * SECOND
 
@@ -233,13 +236,13 @@ def relevance(memory: Memory, at: int) -> float:
     return min(1.0, score / 2 if rating == "bad" else score)
 
 
-def relevance_level(strength: float) -> RelevanceLevel:
+def relevance_level(value: float) -> RelevanceLevel:
     """Return the relevance level to display, for a relevance from 0 to 1."""
-    if strength >= HIGH_RELEVANCE:
+    if value >= HIGH_RELEVANCE:
         return "high"
-    if strength >= NORMAL_RELEVANCE:
+    if value >= NORMAL_RELEVANCE:
         return "normal"
-    return "low" if strength >= LOW_RELEVANCE else "decayed"
+    return "low" if value >= LOW_RELEVANCE else "decayed"
 
 
 # As they follow "It" in the sentence of an outcome.

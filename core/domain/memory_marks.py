@@ -12,7 +12,8 @@ from core.domain.problems import Problem
 
 UserRating = Literal["good", "bad", ""]
 TAGS, EXPIRES, USER_RATING = MARKS
-MAX_TAGS, MAX_TAG_CHARS = 12, 40
+MAX_TAGS = 12
+MAX_TAG_CHARS = 40
 _DAYS = re.compile(r"(\d{1,4})\s*d")
 
 
@@ -39,8 +40,8 @@ def join_tags(tags: Iterable[str]) -> str:
     """Return tags in their stored form: lowercase, sorted and unique. Raise Problem for too many or too long ones."""
     names = sorted({" ".join(tag.replace(",", " ").lower().split()).lstrip("#") for tag in tags} - {""})
     if len(names) > MAX_TAGS or any(len(name) > MAX_TAG_CHARS for name in names):
-        why = f"A memory can have {MAX_TAGS} tags of {MAX_TAG_CHARS} characters."
-        raise Problem("These tags cannot be saved.", why, "Use fewer or shorter ones.")
+        cause = f"A memory can have {MAX_TAGS} tags of {MAX_TAG_CHARS} characters."
+        raise Problem("These tags cannot be saved.", cause, "Use fewer or shorter ones.")
     return ", ".join(names)
 
 
@@ -57,8 +58,8 @@ def parse_expiry(text: str, at: int) -> str:
         days = _DAYS.fullmatch(words)
         expires = today + timedelta(days=int(days[1])) if days else date.fromisoformat(words)
     except (ValueError, OverflowError):
-        do = "Give a date such as 2027-01-31, a number of days such as 30d, or never."
-        raise Problem(f"{text!r} is not a date.", "", do) from None
+        fix = "Give a date such as 2027-01-31, a number of days such as 30d, or never."
+        raise Problem(f"{text!r} is not a date.", "", fix) from None
     if expires <= today:
         raise Problem(f"{expires.isoformat()} is not in the future.", "", "Forget the memory instead.")
     return expires.isoformat()
@@ -71,5 +72,10 @@ def is_expired(content: MemoryContent, at: int) -> bool:
 
 
 def user_rating_of(content: MemoryContent) -> UserRating:
-    rating = content.fields.get(USER_RATING, "")
-    return "good" if rating == "good" else "bad" if rating == "bad" else ""
+    match content.fields.get(USER_RATING, ""):
+        case "good":
+            return "good"
+        case "bad":
+            return "bad"
+        case _:
+            return ""

@@ -45,7 +45,8 @@ class MessageAuthorship:
                 pass
 
     def _add(self, message: UserMessage) -> None:
-        is_expanded, self._is_next_expanded = self._is_next_expanded or message.typed is not None, False
+        is_expanded = self._is_next_expanded or message.typed is not None
+        self._is_next_expanded = False
         self._messages.append(message)
         if is_expanded:
             self._add_expanded(message)

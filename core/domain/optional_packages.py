@@ -5,7 +5,8 @@ import os
 import shlex
 import sys
 
-NUMPY, XLLAMACPP = "numpy>=2.2", "xllamacpp>=2026.10"
+NUMPY = "numpy>=2.2"
+XLLAMACPP = "xllamacpp>=2026.10"
 
 
 def install_command(*arguments: str, python: str = sys.executable) -> tuple[str, ...]:

@@ -129,8 +129,10 @@ def fingerprint(
 
     `targets` describes what the call would change: the current contents of the files to write, and protected paths.
     """
-    parts = json.dumps([tool, arguments, cwd, level, sorted(untrusted_sources), *([list(targets)] if targets else [])])
-    return hashlib.sha256(parts.encode()).hexdigest()
+    parts = [tool, arguments, cwd, level, sorted(untrusted_sources)]
+    if targets:
+        parts.append(list(targets))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def is_stale(previous: PermissionRequest, current: PermissionRequest) -> bool:
@@ -160,11 +162,12 @@ def can_be_answered_together(first: PermissionRequest, second: PermissionRequest
 
     That is so if both only read, or if the same patterns cover both. Irreversible calls are always decided one by one.
     """
-    equal_fields = ["tool", "cwd", "sandbox_level", "reason", "untrusted_sources", "subagent", "protected_paths"]
-    equal_fields += [] if first.access == "read" else ["patterns"]
-    return bool(first.patterns) and first.reversible and second.reversible and all(
-        getattr(first, name) == getattr(second, name) for name in equal_fields
-    )  # fmt: skip
+    if not first.patterns or not first.reversible or not second.reversible:
+        return False
+    compared = ["tool", "cwd", "sandbox_level", "reason", "untrusted_sources", "subagent", "protected_paths"]
+    if first.access != "read":
+        compared.append("patterns")
+    return all(getattr(first, name) == getattr(second, name) for name in compared)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,17 @@ def named_protected_paths(commands: Iterable[Sequence[str]], resolve: Callable[[
     sandbox denies access to them anyway.
     """
     paths: dict[str, None] = {}
-    for word in (word for words in commands for word in words):
-        for path in (word, *(part for part in re.split(r"[=:,]", word)[1:] if part)):
-            for name in (posixpath.normpath(path), resolve(path)):
-                if protected := protected_path(name) if not name.startswith(("/", "../")) else "":
-                    paths[protected] = None
+    for path in (path for words in commands for word in words for path in _possible_paths(word)):
+        for name in (posixpath.normpath(path), resolve(path)):
+            is_inside = not name.startswith(("/", "../"))
+            if is_inside and (protected := protected_path(name)):
+                paths[protected] = None
     return tuple(paths)
+
+
+def _possible_paths(word: str) -> list[str]:
+    """Return a word, and its parts that may be paths, such as the value of an option."""
+    return [word, *filter(None, re.split(r"[=:,]", word)[1:])]
 
 
 def changed_protected_paths(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
@@ -56,11 +61,10 @@ def changed_protected_paths(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 def all_read_only(parts: Iterable[Sequence[str]]) -> bool:
     """Return whether every command is known to change no file."""
-    return all(
-        (
-            program_name(words[0]) in READ_ONLY_PROGRAMS
-            or (program_name(words[0]) == "git" and set(words[1:2]) <= GIT_READS)
-        )
-        and not unsafe_option_reason(words)
-        for words in parts
-    )
+    return all(map(_is_read_only, parts))
+
+
+def _is_read_only(words: Sequence[str]) -> bool:
+    program = program_name(words[0])
+    is_reading_git = program == "git" and set(words[1:2]) <= GIT_READS
+    return (program in READ_ONLY_PROGRAMS or is_reading_git) and not unsafe_option_reason(words)

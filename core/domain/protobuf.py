@@ -1,50 +1,63 @@
 """A reader of Protocol Buffers messages."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 
-def fields(body: Any) -> Iterator[tuple[int, Any]]:
-    """Yield number and value of each field of a protobuf message: numbers as int, everything else as bytes.
+class ProtobufField(NamedTuple):
+    """A field of a message: its number, and its value as an int, or as bytes if it is not a number."""
 
-    Raise ValueError for anything but a valid message.
-    """
+    number: int
+    value: Any
+
+
+def fields(body: Any) -> Iterator[ProtobufField]:
+    """Yield the fields of a protobuf message; raise ValueError for anything but a valid message."""
     if not isinstance(body, bytes):
         raise ValueError("expected a message")
-    at = 0
-    while at < len(body):
-        tag, at = _varint(body, at)
-        match tag & 7:
+    reader = _Reader(body)
+    while not reader.is_at_end():
+        tag = reader.read_varint()
+        value: int | bytes
+        match tag & 7:  # the wire type
             case 0:
-                value, at = _varint(body, at)
-                yield tag >> 3, value
+                value = reader.read_varint()
             case 1:
-                yield tag >> 3, int.from_bytes(_slice(body, at, 8), "little")
-                at += 8
+                value = int.from_bytes(reader.read(8), "little")
             case 2:
-                size, at = _varint(body, at)
-                yield tag >> 3, _slice(body, at, size)
-                at += size
+                value = reader.read(reader.read_varint())
             case 5:
-                yield tag >> 3, int.from_bytes(_slice(body, at, 4), "little")
-                at += 4
+                value = int.from_bytes(reader.read(4), "little")
             case _:
                 raise ValueError("unknown protobuf wire type")
+        yield ProtobufField(tag >> 3, value)
 
 
-def _slice(body: bytes, at: int, size: int) -> bytes:
-    if at + size > len(body):
-        raise ValueError("the message is truncated")
-    return body[at : at + size]
+class _Reader:
+    """Reads a message from its beginning to its end."""
 
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self._offset = 0
 
-def _varint(body: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if at >= len(body) or shift > 63:
-            raise ValueError("unterminated varint")
-        byte = body[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value & (1 << 64) - 1, at
+    def is_at_end(self) -> bool:
+        return self._offset >= len(self._body)
+
+    def read(self, size: int) -> bytes:
+        start, end = self._offset, self._offset + size
+        if end > len(self._body):
+            raise ValueError("the message is truncated")
+        self._offset = end
+        return self._body[start:end]
+
+    def read_varint(self) -> int:
+        """Read an integer of up to 64 bits, stored in groups of seven bits, the lowest first."""
+        value = shift = 0
+        while not self.is_at_end() and shift < 64:
+            byte = self._body[self._offset]
+            self._offset += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value & (1 << 64) - 1
+        raise ValueError("unterminated varint")

@@ -12,7 +12,9 @@ Origin = Literal["user", "app", "model", "folder", "command", "web", "mcp", "imp
 UNTRUSTED_ORIGINS: frozenset[Origin] = frozenset({"web", "mcp", "import"})
 DATA_ORIGINS: frozenset[Origin] = UNTRUSTED_ORIGINS | {"folder", "command", "memory"}
 SOURCE_LIMIT = 300
-BOUNDARY_LETTERS, BOUNDARY_LENGTH = "bcdfghjklmnpqrstvwxz", 8  # 20 ** 8 boundaries, none of which is a word
+# There are 20 ** 8 boundaries, none of which is a word.
+BOUNDARY_LETTERS = "bcdfghjklmnpqrstvwxz"
+BOUNDARY_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,7 @@ def mark_as_data(text: str, source: ContentSource, boundary: str) -> str:
     content = re.sub(re.escape(boundary), "⟦boundary⟧", visible(strip_colors(text)), flags=re.IGNORECASE)
     name = re.sub(re.escape(boundary), "⟦boundary⟧", _name(source.name), flags=re.IGNORECASE).replace('"', "'")
     origin = "" if source.origin == "folder" else f' from="{source.origin}"'
-    return (
-        f'<data-{boundary}{origin} name="{name}">\n'
-        f"{content}\n"
-        f"</data-{boundary}>"
-    )  # fmt: skip
+    return f'<data-{boundary}{origin} name="{name}">\n{content}\n</data-{boundary}>'
 
 
 def without_data_tags(text: str, boundary: str) -> str:

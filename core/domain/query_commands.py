@@ -31,26 +31,27 @@ def reads_loopback(argv: Sequence[str]) -> bool:
     remaining = list(argv[1:])
     while remaining:
         word = remaining.pop(0)
-        name, equals, _ = word.partition("=")
-        following = remaining[0] if remaining else "@"
-        if (
-            (word in ("-o", "--output") and following == "/dev/null")
-            or (word in ("-X", "--request") and following in ("GET", "HEAD"))
-            or (name in CURL_VALUES and not equals and not following.startswith("@") and "%output" not in following)
-        ):
+        if remaining and _is_harmless_value(word, remaining[0]):
             remaining.pop(0)
-        elif (
-            word.startswith("-")
-            and not word.startswith("--")
-            and all(f"-{letter}" in CURL_FLAGS for letter in word[1:])
-        ):
-            continue
-        elif word.startswith("-"):
-            if word not in CURL_FLAGS:
-                return False
-        else:
+        elif not word.startswith("-"):
             urls.append(word)
+        elif word not in CURL_FLAGS and not _is_group_of_flags(word):
+            return False
     return bool(urls) and all(LOOPBACK_URL.fullmatch(url) and not isinstance(url, GlobPattern) for url in urls)
+
+
+def _is_harmless_value(option: str, value: str) -> bool:
+    """Return whether curl takes a value after this option, with which it only reads."""
+    if option in ("-o", "--output"):
+        return value == "/dev/null"
+    if option in ("-X", "--request"):
+        return value in ("GET", "HEAD")
+    return option in CURL_VALUES and not value.startswith("@") and "%output" not in value
+
+
+def _is_group_of_flags(word: str) -> bool:
+    """Return whether a word consists of combined short options, all of which are flags, such as `-sS`."""
+    return not word.startswith("--") and all(f"-{letter}" in CURL_FLAGS for letter in word[1:])
 
 
 def reads_database(argv: Sequence[str]) -> bool:

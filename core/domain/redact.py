@@ -5,9 +5,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote
 
-from core.domain.escaped_text import DecodedText, decode_escapes
+from core.domain.escaped_text import DecodedText, TextSpan, decode_escapes
 from core.domain.secret_formats import MIN_LETTERS, MIN_RUN, SecretFormat, formats_with_hint
 
 MIN_SECRET_LENGTH = 6  # characters; a shorter value would match ordinary text
@@ -23,17 +24,25 @@ SECRET_VARIABLE = re.compile(r"(?i)(?:key|token|secret|password|passwd|credentia
 class SecretFinding:
     """The position and kind of a secret in a text, without the secret itself.
 
-    `context` is where the text begins that reveals the secret, such as the name before a password; -1 if there is none.
+    `context` is where the text begins that reveals the secret, such as the name before a password; None without one.
     """
 
     kind: str
     start: int
     end: int
-    context: int = -1
+    context: int | None = None
 
     @property
-    def first(self) -> int:
-        return self.start if self.context < 0 else self.context
+    def context_start(self) -> int:
+        return self.start if self.context is None else self.context
+
+
+class _TokenRun(NamedTuple):
+    """A run of characters that tokens consist of: its position in a text, and it in lowercase."""
+
+    start: int
+    end: int
+    lowered: str
 
 
 class Redactor:
@@ -69,17 +78,16 @@ class Redactor:
         if len(compact) < len(text) and (wrapped := list(_occurrences(self._wrapped, compact))):
             places = [place for place, character in enumerate(text) if not character.isspace()]
             yield from (SecretFinding(KNOWN, places[start], places[end - 1] + 1) for start, end in wrapped)
-        folded = text.lower()
-        tokens = [(run.start(), run.end(), run[0].lower()) for run in TOKEN_RUN.finditer(text)]
-        joined = " ".join(lowered for _, _, lowered in tokens)
-        for token, hints in formats_with_hint(joined, tokens=True).items():
-            yield from _search_tokens(token, hints, text, tokens)
-        for format in formats_with_hint(folded, tokens=False):
-            if format.is_random:
-                yield from _search_random(format, text, tokens)
-            elif self._uncertain or not format.uncertain:
-                for context, start, end in format.matches(text):
-                    yield SecretFinding(format.kind, start, end, context)
+        runs = [_TokenRun(match.start(), match.end(), match[0].lower()) for match in TOKEN_RUN.finditer(text)]
+        joined_runs = " ".join(run.lowered for run in runs)
+        for token_format, hints in formats_with_hint(joined_runs, tokens=True).items():
+            yield from _search_tokens(token_format, hints, text, runs)
+        for secret_format in formats_with_hint(text.lower(), tokens=False):
+            if secret_format.is_random:
+                yield from _search_random(secret_format, text, runs)
+            elif self._uncertain or not secret_format.uncertain:
+                for match in secret_format.matches(text):
+                    yield SecretFinding(secret_format.kind, match.start, match.end, match.context)
 
     def redact(self, text: str) -> str:
         """Return the text with each secret replaced by its kind, as in `[GitHub token removed]`."""
@@ -91,12 +99,13 @@ def secrets_in_environment(environment: Mapping[str, str]) -> list[str]:
     return [value for name, value in environment.items() if SECRET_VARIABLE.search(name)]
 
 
-def _occurrences(forms: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
+def _occurrences(forms: Iterable[str], text: str) -> Iterator[TextSpan]:
     for form in forms:
-        at = text.find(form)
-        while at >= 0:
-            yield at, at + len(form)
-            at = text.find(form, at + len(form))
+        start = text.find(form)
+        while start >= 0:
+            end = start + len(form)
+            yield TextSpan(start, end)
+            start = text.find(form, end)
 
 
 def _forms(value: str) -> Iterable[str]:
@@ -125,40 +134,41 @@ def _in_groups(plain: bytes, size: int, bits: int, encode: Callable[[bytes], byt
 
 
 def _search_tokens(
-    format: SecretFormat, hints: list[str], text: str, runs: list[tuple[int, int, str]]
+    token_format: SecretFormat, hints: list[str], text: str, runs: list[_TokenRun]
 ) -> Iterator[SecretFinding]:
     """Search for a token format near the runs of token characters that contain one of the hints."""
     for start, end, lowered in runs:
-        if end - start >= format.min_run and any(hint in lowered for hint in hints):
-            for context, first, stop in format.matches(text, max(0, start - RUN_CONTEXT), end):
-                yield SecretFinding(format.kind, first, stop, context)
+        if end - start >= token_format.min_run and any(hint in lowered for hint in hints):
+            for match in token_format.matches(text, max(0, start - RUN_CONTEXT), end):
+                yield SecretFinding(token_format.kind, match.start, match.end, match.context)
 
 
-def _search_random(format: SecretFormat, text: str, runs: list[tuple[int, int, str]]) -> Iterator[SecretFinding]:
+def _search_random(random_format: SecretFormat, text: str, runs: list[_TokenRun]) -> Iterator[SecretFinding]:
     """Search for random-looking secrets near runs with digits, which most generated keys have, and near long runs."""
     for start, end, lowered in runs:
         if end - start >= MIN_LETTERS or DIGIT.search(lowered):
             context_start = max(0, start - RUN_CONTEXT)
             nearby_text = text[context_start:end].lower()
-            if any(hint in nearby_text for hint in format.hints):
-                for context, first, last in format.matches(text, context_start, end + 1):
-                    yield SecretFinding(format.kind, first, last, context)
+            if any(hint in nearby_text for hint in random_format.hints):
+                for match in random_format.matches(text, context_start, end + 1):
+                    yield SecretFinding(random_format.kind, match.start, match.end, match.context)
 
 
 def _original_finding(decoded: DecodedText, finding: SecretFinding) -> SecretFinding:
     """Return a finding in a decoded text with its position in the original text."""
-    start, end = decoded.original_span(finding.start, finding.end)
-    return SecretFinding(finding.kind, start, end, decoded.original_span(finding.first, finding.end)[0])
+    span = decoded.original_span(finding.start, finding.end)
+    context = decoded.original_span(finding.context_start, finding.end).start
+    return SecretFinding(finding.kind, span.start, span.end, context)
 
 
 def _merge_overlaps(findings: list[SecretFinding]) -> list[SecretFinding]:
     """Return the findings in order, with overlapping ones merged into one of the kind that begins first."""
     merged: list[SecretFinding] = []
-    for finding in sorted(findings, key=lambda f: (f.start, -f.end)):
+    for finding in sorted(findings, key=lambda finding: (finding.start, -finding.end)):
         if merged and finding.start < merged[-1].end:
             last = merged[-1]
-            first = min(last.first, finding.first)
-            merged[-1] = SecretFinding(last.kind, last.start, max(last.end, finding.end), first)
+            context = min(last.context_start, finding.context_start)
+            merged[-1] = SecretFinding(last.kind, last.start, max(last.end, finding.end), context)
         else:
             merged.append(finding)
     return merged

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from core.domain.code_options import unsafe_option_reason
 from core.domain.command_line import ParsedLine, UnclearLine, parse_line, program_name, split_loosely
@@ -21,6 +21,7 @@ Effect = Literal["allow", "ask", "deny"]
 Subject = Literal["command", "path", "host", "none"]
 PRECEDENCE: tuple[Effect, ...] = ("deny", "ask", "allow")
 ANY = "*"
+MAX_PREFIX_WORDS = 5  # before the `*` of a suggested pattern
 HOST_PATTERN = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?")
 
 
@@ -54,6 +55,20 @@ class PermissionRule:
     def description(self) -> str:
         """The rule in one line, such as `allow run: git log *`."""
         return f"{self.effect} {self.tool}" + (f": {self.pattern}" if self.pattern else "")
+
+
+class _RuleExamples(NamedTuple):
+    """An example that a rule must match, and examples that an *allow* rule must not match."""
+
+    match: str
+    misses: tuple[str, ...]
+
+
+class _HostAndPort(NamedTuple):
+    """A host name, and a port, which is "" if none was given."""
+
+    name: str
+    port: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +121,7 @@ def allows(rule: PermissionRule, example: str) -> bool:
 def allows_part(rule: PermissionRule, part: tuple[str, ...]) -> bool:
     """Return whether an *allow* rule certainly covers one command of a parsed command line."""
     pattern = pattern_words(rule.pattern)
-    prefix = pattern[:-1] if pattern[-1:] == (ANY,) else pattern
+    prefix = _without_final_star(pattern)
     if part[: len(prefix)] != prefix:
         part = without_harmless_globals(part)
     if rule.subject != "command" or not pattern or part[: len(prefix)] != prefix:
@@ -140,11 +155,15 @@ def may_match(rule: PermissionRule, example: str) -> bool:
 @lru_cache(maxsize=1024)
 def pattern_words(pattern: str) -> tuple[str, ...]:
     """Return the words of a command pattern; an empty tuple if it is not a single plain command."""
-    body, star = (pattern[:-2], (ANY,)) if pattern.endswith(" *") else (pattern, ())
-    line = parse_line(body)
+    line = parse_line(pattern.removesuffix(" *"))
     if isinstance(line, UnclearLine) or len(line.parts) != 1 or not line.single:
         return ()
-    return (*line.parts[0], *star)
+    words = line.parts[0]
+    return (*words, ANY) if pattern.endswith(" *") else words
+
+
+def _without_final_star(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words[:-1] if words[-1:] == (ANY,) else words
 
 
 def check_rule(rule: PermissionRule) -> None:
@@ -188,9 +207,9 @@ def _broad_pattern_error(rule: PermissionRule) -> str:
 def _command_error(words: tuple[str, ...]) -> str:
     if not words:
         return "Its pattern is not a plain command."
-    if words[-1] == ANY and _is_too_broad(words[:-1]):
-        return f"`{' '.join(words[:-1])}` can do anything, depending on the words that follow."
-    command = words[:-1] if words[-1] == ANY else words
+    command = _without_final_star(words)
+    if words[-1] == ANY and _is_too_broad(command):
+        return f"`{' '.join(command)}` can do anything, depending on the words that follow."
     return unsafe_option_reason(command) or irreversible_reason(command)
 
 
@@ -206,14 +225,15 @@ def _is_too_broad(prefix: tuple[str, ...]) -> bool:
 
 
 def _example_error(rule: PermissionRule) -> str:
-    if not rule.matches or (rule.effect == "allow" and rule.subject != "none" and not rule.misses):
+    needs_misses = rule.effect == "allow" and rule.subject != "none"
+    if not rule.matches or (needs_misses and not rule.misses):
         return "It has no examples."
-    matches = allows if rule.effect == "allow" else may_match
+    is_matched = allows if rule.effect == "allow" else may_match
     for example in rule.matches:
-        if not matches(rule, example):
+        if not is_matched(rule, example):
             return f"It should match `{example}`, but does not."
     for example in rule.misses:
-        if matches(rule, example):
+        if is_matched(rule, example):
             return f"It should not match `{example}`, but does."
     return ""
 
@@ -245,13 +265,14 @@ def _host_fits(pattern: str, host: str, *, ports: bool) -> bool:
 
     With `ports`, the port must match too; a pattern without one covers the ports 80 and 443.
     """
-    expected, actual = (_ascii(text.casefold()).rstrip(".") for text in (pattern, host))
-    expected_name, expected_port = _split_port(expected)
-    name, port = _split_port(actual)
-    name = name.rstrip(".")
-    if ports and port not in ((expected_port,) if expected_port else ("", "80", "443")):
+    expected = _split_port(_ascii(pattern.casefold()).rstrip("."))
+    actual = _split_port(_ascii(host.casefold()).rstrip("."))
+    accepted_ports = (expected.port,) if expected.port else ("", "80", "443")
+    if ports and actual.port not in accepted_ports:
         return False
-    return name == expected_name or (expected_name.startswith("*.") and name.endswith(expected_name[1:]))
+    name = actual.name.rstrip(".")
+    is_subdomain = expected.name.startswith("*.") and name.endswith(expected.name.removeprefix("*"))
+    return name == expected.name or is_subdomain
 
 
 def _ascii(host: str) -> str:
@@ -262,10 +283,10 @@ def _ascii(host: str) -> str:
         return host
 
 
-def _split_port(host: str) -> tuple[str, str]:
+def _split_port(host: str) -> _HostAndPort:
     match = re.fullmatch(r"(.*?)(?::(\d+))?", host)
     assert match is not None
-    return match[1], match[2] or ""
+    return _HostAndPort(name=match[1], port=match[2] or "")
 
 
 def suggest_patterns(subject: Subject, subjects: Sequence[str]) -> tuple[str, ...]:
@@ -281,14 +302,18 @@ def command_pattern(part: tuple[str, ...]) -> str:
     If no prefix is allowed, return its exact words; "" if no rule may allow the command at all.
     """
     part = without_harmless_globals(part)
-    for length in range(1, min(len(part), 5) + 1):
+    for length in range(1, min(len(part), MAX_PREFIX_WORDS) + 1):
         pattern = _quoted((*part[:length], ANY))
-        rule = PermissionRule("", "allow", "run", "command", pattern)
-        if known_command(part[:length]) and not _pattern_error(rule) and allows_part(rule, part):
+        if known_command(part[:length]) and _may_allow(pattern, part):
             return pattern
     pattern = _quoted(part)
-    rule = PermissionRule("", "allow", "run", "command", pattern)
-    return pattern if not _pattern_error(rule) and allows_part(rule, part) else ""
+    return pattern if _may_allow(pattern, part) else ""
+
+
+def _may_allow(pattern: str, part: tuple[str, ...]) -> bool:
+    """Return whether a rule may have this pattern, and would then allow this command."""
+    rule = PermissionRule(id="", effect="allow", tool="run", subject="command", pattern=pattern)
+    return not _pattern_error(rule) and allows_part(rule, part)
 
 
 def _quoted(words: Sequence[str]) -> str:
@@ -303,10 +328,20 @@ def _path_pattern(path: str) -> str:
 
 
 def new_rule(
-    id: str, effect: Effect, tool: str, subject: Subject, pattern: str, *, scope: RuleScope, scope_id: str = "",
-    example: str = "", author: str = "user", created_at: int = 0, session: str = "",
-) -> PermissionRule:  # fmt: skip
+    id: str,
+    effect: Effect,
+    tool: str,
+    subject: Subject,
+    pattern: str,
+    *,
+    scope: RuleScope,
+    scope_id: str = "",
+    author: str = "user",
+    created_at: int = 0,
+    session: str = "",
+) -> PermissionRule:
     """Return a new rule with generated examples; raise Problem if it must not be saved."""
+    examples = _examples(subject, pattern)
     rule = PermissionRule(
         id=id,
         effect=effect,
@@ -315,32 +350,28 @@ def new_rule(
         pattern=pattern,
         scope=scope,
         scope_id=scope_id,
+        matches=(examples.match,),
+        misses=examples.misses if effect == "allow" else (),
         author=author,
         created_at=created_at,
         session=session,
     )
-    fitting, counterexamples = _examples(subject, pattern)
-    if effect == "deny" or effect == "ask":
-        counterexamples = ()
-    complete = PermissionRule(**{
-        **{name: getattr(rule, name) for name in PermissionRule.__slots__},
-        "matches": tuple(dict.fromkeys((*((example,) if example else ()), fitting))), "misses": counterexamples,
-    })  # fmt: skip
-    check_rule(complete)
-    return complete
+    check_rule(rule)
+    return rule
 
 
-def _examples(subject: Subject, pattern: str) -> tuple[str, tuple[str, ...]]:
+def _examples(subject: Subject, pattern: str) -> _RuleExamples:
     match subject:
         case "command":
             prefix = pattern.removesuffix(" *")
             command = known_command(pattern_words(prefix)) if prefix != pattern and pattern_words(prefix) else None
             example = f"{prefix} {command.example}" if command and command.example else prefix
-            return example, (f"{prefix}; rm -rf .", f"{prefix} $(id)", f"{prefix} > out")
+            return _RuleExamples(example, misses=(f"{prefix}; rm -rf .", f"{prefix} $(id)", f"{prefix} > out"))
         case "path":
             example = pattern.replace("**", "a").replace("*", "a").replace("?", "a")
-            return re.sub(r"\[.*?\]", "a", example) if "[" not in pattern else example, (f"../{example}", "/etc/passwd")
+            return _RuleExamples(example, misses=(f"../{example}", "/etc/passwd"))
         case "host":
-            return pattern.replace("*", "www"), (f"{pattern.replace('*', 'www')}.example.net",)
+            example = pattern.replace("*", "www")
+            return _RuleExamples(example, misses=(f"{example}.example.net",))
         case "none":
-            return pattern, ()
+            return _RuleExamples(pattern, misses=())

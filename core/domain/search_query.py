@@ -1,5 +1,6 @@
 """The search text for sessions: words, and filters written as `key:value`, such as `folder:work` or `date:week`."""
 
+import calendar
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
@@ -25,6 +26,13 @@ class SearchFilter(NamedTuple):
     key: str
     value: str
     text: str
+
+
+class DateRange(NamedTuple):
+    """The first and the last day of a range."""
+
+    first: date
+    last: date
 
 
 class SessionQuery(NamedTuple):
@@ -77,13 +85,14 @@ def matches_filters(query: SessionQuery, row: SessionRow, today: date) -> bool:
         _any(query.values("folder"), lambda value: value.casefold() in row.folder.casefold())
         and _any(query.values("model"), lambda value: value.casefold() in row.model.casefold())
         and _any(query.values("status"), lambda value: STATUS_NAMES[value.casefold()] == row.status)
-        and _any(query.values("date"), lambda value: _was_active(row, *_range(value, today)))
-        and all(_day(row.updated_at) >= _range(value, today)[0] for value in query.values("after"))
-        and all(_day(row.created_at) < _range(value, today)[0] for value in query.values("before"))
+        and _any(query.values("date"), lambda value: _was_active(row, _range(value, today)))
+        and all(_day(row.updated_at) >= _range(value, today).first for value in query.values("after"))
+        and all(_day(row.created_at) < _range(value, today).first for value in query.values("before"))
     )
 
 
 def _any(values: list[str], matches: Callable[[str], bool]) -> bool:
+    """Return whether one of the values matches, or there are none."""
     return not values or any(map(matches, values))
 
 
@@ -96,37 +105,38 @@ def _is_valid(key: str, value: str) -> bool:
         case "kind":
             return value in VERBS or value in KIND_GROUPS
         case "date" | "after" | "before":
-            return value in PERIODS or _parsed_range(value) is not None
+            return value in PERIODS or _parse_range(value) is not None
         case _:
             return False
 
 
-def _range(value: str, today: date) -> tuple[date, date]:
-    """Return the first and last day that a valid date value covers, such as `week`, `2026-11` or `2026-11-25`."""
+def _range(value: str, today: date) -> DateRange:
+    """Return the days that a valid date value covers, such as `week`, `2026-11` or `2026-11-25`."""
     if days := PERIODS.get(value):
-        return today - timedelta(days=days - 1), today
-    parsed = _parsed_range(value)
+        return DateRange(today - timedelta(days=days - 1), today)
+    parsed = _parse_range(value)
     assert parsed is not None
     return parsed
 
 
-def _parsed_range(value: str) -> tuple[date, date] | None:
-    """Return the first and last day that `2026-11-25` or `2026-11` covers; None for any other text."""
-    match = re.fullmatch(r"(\d{4})-(\d\d)(?:-(\d\d))?", value)
+def _parse_range(value: str) -> DateRange | None:
+    """Return the days that `2026-11-25` or `2026-11` covers; None for any other text."""
+    match = re.fullmatch(r"(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d))?", value)
     if match is None:
         return None
     try:
-        first = date(int(match[1]), int(match[2]), int(match[3] or 1))
+        first = date(int(match["year"]), int(match["month"]), int(match["day"] or 1))
     except ValueError:
         return None
-    if match[3]:
-        return first, first
-    return first, (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+    if match["day"]:
+        return DateRange(first, first)
+    _, days_in_month = calendar.monthrange(first.year, first.month)
+    return DateRange(first, first.replace(day=days_in_month))
 
 
-def _was_active(row: SessionRow, first: date, last: date) -> bool:
-    return _day(row.created_at) <= last and _day(row.updated_at) >= first
+def _was_active(row: SessionRow, days: DateRange) -> bool:
+    return _day(row.created_at) <= days.last and _day(row.updated_at) >= days.first
 
 
-def _day(at: int) -> date:
-    return datetime.fromtimestamp(at / SECOND).astimezone().date()
+def _day(microseconds: int) -> date:
+    return datetime.fromtimestamp(microseconds / SECOND).astimezone().date()

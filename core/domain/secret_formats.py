@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
-from typing import Final
+from typing import Final, NamedTuple
 
 # Least entropy of a random-looking secret, in bits per character; hexadecimal digits have about 3.6.
 MIN_ENTROPY: Final = 3.0
@@ -16,6 +16,14 @@ MIN_LETTER_ENTROPY: Final = 4.2  # the same for a secret without digits, which c
 MIN_LETTERS: Final = 24  # least characters of a random-looking secret without digits
 MIN_RUN: Final = 16  # least characters of a token
 _EDGES: Final = r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])"
+
+
+class SecretMatch(NamedTuple):
+    """The position of a secret in a text. `context` is where the match begins, such as at the name before a secret."""
+
+    context: int
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +44,12 @@ class SecretFormat:
         """The compiled pattern. Compiled when a hint of the format is found, because most formats are never needed."""
         return re.compile(_EDGES.format(self.pattern) if self.is_token else self.pattern)
 
-    def matches(self, text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
-        """Yield, for each match, the start of the match and the start and end of the secret in it."""
-        secret = "secret" if "secret" in self.compiled.groupindex else 0
+    def matches(self, text: str, start: int = 0, end: int | None = None) -> Iterator[SecretMatch]:
+        """Yield the secrets of this format in a part of a text."""
+        group = "secret" if "secret" in self.compiled.groupindex else 0
         for match in self._iter_matches(text, start, len(text) if end is None else end):
-            if not self.is_random or looks_random(match[secret]):
-                yield match.start(), match.start(secret), match.end(secret)
+            if not self.is_random or looks_random(match[group]):
+                yield SecretMatch(context=match.start(), start=match.start(group), end=match.end(group))
 
     def _iter_matches(self, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
         folded = text.lower() if self.at_hint else ""
@@ -77,9 +85,10 @@ def secret_formats() -> tuple[SecretFormat, ...]:
 @cache
 def _formats_by_hint(*, tokens: bool) -> dict[str, list[SecretFormat]]:
     table: dict[str, list[SecretFormat]] = {}
-    for form in secret_formats():
-        for hint in form.hints if form.is_token == tokens else ():
-            table.setdefault(hint, []).append(form)
+    for secret_format in secret_formats():
+        if secret_format.is_token == tokens:
+            for hint in secret_format.hints:
+                table.setdefault(hint, []).append(secret_format)
     return table
 
 
@@ -91,8 +100,8 @@ def formats_with_hint(folded: str, *, tokens: bool) -> dict[SecretFormat, list[s
     hints_by_format: dict[SecretFormat, list[str]] = {}
     for hint, formats in _formats_by_hint(tokens=tokens).items():
         if hint in folded:
-            for form in formats:
-                hints_by_format.setdefault(form, []).append(hint)
+            for secret_format in formats:
+                hints_by_format.setdefault(secret_format, []).append(hint)
     return hints_by_format
 
 

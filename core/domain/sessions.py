@@ -44,8 +44,7 @@ class SessionRow(NamedTuple):
     Attributes:
         status: waiting, running, paused, done, failed, stopped, limit or interrupted.
         activity, activity_kind: text and kind of the latest step, or of the oldest pending request while waiting; the
-            kind
-            is FAILED_REQUEST if the run paused because of an error.
+            kind is FAILED_REQUEST if the run paused because of an error.
         created_at, updated_at: times in microseconds; while waiting, `updated_at` is the time of the oldest request.
         last_seq: the number of the last event.
         turns, max_turns: the turns of the current run, and their limit.
@@ -183,11 +182,11 @@ def _metadata_changes(event: SessionMetadataEvent, at: int) -> dict[str, Any]:
     match event:
         case SessionRenamed(title=title):
             return {"title": first_line(title)}
-        case SessionPinned(pinned=yes):
-            return {"pinned": at if yes else 0}
-        case SessionArchived(archived=yes):
-            return {"archived": at if yes else 0}
-        case SessionTrashed(trashed=yes):
-            return {"trashed": at if yes else 0}
+        case SessionPinned(pinned=pinned):
+            return {"pinned": at if pinned else 0}
+        case SessionArchived(archived=archived):
+            return {"archived": at if archived else 0}
+        case SessionTrashed(trashed=trashed):
+            return {"trashed": at if trashed else 0}
         case _:
             return {}

@@ -12,6 +12,7 @@ MAX_LENGTH = 4_000
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-^~")
 OPERATORS = re.compile(r"&&|\|\||[;|\n]")
 WORD_END = frozenset(" \t\n;|&<>")
+QUOTES = frozenset("'\"\\")
 REDIRECTION = re.compile(r"(\d?)(>>|>&|>\||<<-|<<<|<<|<&|<>|>|<)")
 # The stream numbers that may precede each operator; "" is its default.
 STREAMS = {"<": ("", "0"), ">": ("", "1", "2"), ">>": ("", "1", "2")}
@@ -212,14 +213,12 @@ class _LineSplitter:
     def _word(self) -> str:
         """Consume a word and return it without quotes, as a GlobPattern if the shell would expand it."""
         cursor, start = self._cursor, self._cursor.at
-        word, has_wildcard, has_quotes = "", False, False
+        word = ""
+        has_wildcard = has_quotes = False
         while (char := cursor.peek()) and char not in WORD_END:
-            if char == "'":
-                word, has_quotes = word + self._single_quoted(), True
-            elif char == '"':
-                word, has_quotes = word + self._double_quoted(), True
-            elif char == "\\":
-                word, has_quotes = word + self._escaped(), True
+            if char in QUOTES:
+                has_quotes = True
+                word += self._quoted(char)
             elif braces := EMPTY_BRACES.match(cursor.text, cursor.at):
                 if braces[0] == "{}" and cursor.at != start:
                     raise Rejected(SPECIAL_CHARACTERS["{"])
@@ -247,6 +246,16 @@ class _LineSplitter:
             raise Rejected("a file name pattern is partly quoted")
         self._line.note(SPECIAL_CHARACTERS[next(char for char in word if char in "*?")])
         return GlobPattern(word)
+
+    def _quoted(self, quote: str) -> str:
+        """Consume the quoted part of a word that begins with this character, and return its text."""
+        match quote:
+            case "'":
+                return self._single_quoted()
+            case '"':
+                return self._double_quoted()
+            case _:
+                return self._escaped()
 
     def _single_quoted(self) -> str:
         text, cursor = "", self._cursor
@@ -345,4 +354,5 @@ class _LineSplitter:
         if path.startswith(("/dev", "/proc")) and path != "/dev/null":
             raise Rejected("it redirects to a device")
         self._line.note(INPUT if is_input else OUTPUT)
-        (self._line.inputs if is_input else self._line.outputs).append(path)
+        files = self._line.inputs if is_input else self._line.outputs
+        files.append(path)

@@ -23,8 +23,7 @@ class Step(NamedTuple):
         row: the position in the session, from 0.
         kind: a key of `core.domain.step_verbs.VERBS`.
         status: one of OPEN_STATUSES, or done, failed, stopped, skipped, unknown-ended, or moved: a queued message that
-            was
-            sent later, as another row. Rows of the kinds `run` and `end` have the status of the run.
+            was sent later, as another row. Rows of the kinds `run` and `end` have the status of the run.
         started_at, ended_at: times in microseconds; `ended_at` is 0 while the row is open.
         number: the step number shown to the user; 0 for uncounted rows, such as messages and notices.
         key: the id by which later events refer to the row, such as a call id; "" if none does.

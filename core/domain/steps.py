@@ -207,8 +207,9 @@ def _call(
             changed.add_metrics(call, untrusted=1)
         case HookRan(trigger=moment, command=command, exit_code=code, blocked=refused):
             marks = {} if code is None else {"exit_code": code}
-            status = "stopped" if refused else "done" if code == 0 else "failed"
-            changed.add("hook", status, object=first_line(f"{moment}: {command}"), metrics=marks)
+            status = "done" if code == 0 else "failed"
+            text = first_line(f"{moment}: {command}")
+            changed.add("hook", "stopped" if refused else status, object=text, metrics=marks)
 
 
 def _is_background_agent(call: str, changed: _StepWriter) -> bool:
@@ -219,8 +220,13 @@ def _is_background_agent(call: str, changed: _StepWriter) -> bool:
 
 def _command(event: BackgroundCommandEnded, changed: _StepWriter) -> None:
     """Add a row for a background command that has ended."""
-    status = "stopped" if event.reason else "failed" if event.exit_code else "done"
-    marks = {"background": 1} | ({} if event.exit_code is None or event.reason else {"exit_code": event.exit_code})
+    marks = {"background": 1}
+    if event.reason:
+        status = "stopped"
+    else:
+        status = "failed" if event.exit_code else "done"
+        if event.exit_code is not None:
+            marks["exit_code"] = event.exit_code
     changed.add("command", status, object=first_line(event.command), numbered=True, metrics=marks)
 
 
@@ -283,12 +289,10 @@ def _reply(event: Replied, changed: _StepWriter) -> None:
     token_count = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
     topic = first_line(event.reasoning) or first_line(", ".join(call.tool for call in event.calls)) or "the answer"
-    cost, priced = event.cost or 0.0, {} if event.cost is None else {"priced": 1}
-    if (
-        not changed.close("request", "done", object=topic, metrics=marks, tokens=token_count, cost=cost)
-        and event.reasoning.head
-    ):
-        # In imported sessions, no RequestSent has opened a row.
+    cost = event.cost or 0.0
+    priced = {} if event.cost is None else {"priced": 1}
+    had_request = changed.close("request", "done", object=topic, metrics=marks, tokens=token_count, cost=cost)
+    if not had_request and event.reasoning.head:  # in imported sessions, no RequestSent has opened a row
         changed.add("thinking", "done", object=topic, numbered=True, metrics=marks)
     if event.note:
         changed.add("notice", "done", object=first_line(event.note))

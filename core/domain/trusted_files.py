@@ -12,8 +12,7 @@ class TrustedProgram:
 
     Attributes:
         effect: "revert" if commands cannot change the files, or their changes are reverted; "ask" if only changes by
-            file
-            tools need approval.
+            file tools need approval.
         files: relative paths in the program's spelling; `*` and `?` match within one component.
         source: the documentation of the program that names the files.
     """
@@ -35,8 +34,8 @@ def load_trusted_programs() -> tuple[TrustedProgram, ...]:
 
 WHY_PROTECTED = "which other programs execute or follow"  # a clause for messages, after the names of files
 TRUSTED_PROGRAMS = load_trusted_programs()
-_REVERTED = tuple(file for one in TRUSTED_PROGRAMS if one.effect == "revert" for file in one.files)
-_ASKED = tuple(file for one in TRUSTED_PROGRAMS if one.effect == "ask" for file in one.files)
+_REVERTED = tuple(file for program in TRUSTED_PROGRAMS if program.effect == "revert" for file in program.files)
+_ASKED = tuple(file for program in TRUSTED_PROGRAMS if program.effect == "ask" for file in program.files)
 # Paths as tuples of lowercase components.
 READ_ONLY_PATHS = tuple(tuple(file.casefold().split("/")) for file in _REVERTED)
 PROTECTED = (*READ_ONLY_PATHS, *(tuple(file.casefold().split("/")) for file in _ASKED))

@@ -17,8 +17,7 @@ class UntrustedFile:
         path: the absolute path. With a trailing slash, it stands for every file in that folder.
         hash: the hash of the contents; "" if they were not recorded.
         earlier: the hash of the contents before the first such write; "" for a new file. A file with these contents
-            again
-            is no longer untrusted.
+            again is no longer untrusted.
         created_at: when the file was written, in microseconds.
     """
 

@@ -26,7 +26,7 @@ from core.skills.skill_archive import (
 )
 from core.skills.skill_contents import SkillContents
 from core.workspace.broker import FileBroker
-from core.workspace.git_commands import NETWORK_SECONDS, REMOTE_URL, git_environment, git_problem
+from core.workspace.git_commands import NETWORK_TIMEOUT_S, REMOTE_URL, git_environment, git_problem
 from core.workspace.program_search import find_program
 
 UNENCRYPTED: Final = re.compile(r"(http|git)://")
@@ -178,10 +178,10 @@ def _git(folder: Path, *arguments: str, input_bytes: bytes = b"") -> bytes:
             input=input_bytes,
             capture_output=True,
             check=False,
-            timeout=NETWORK_SECONDS,
+            timeout=NETWORK_TIMEOUT_S,
         )
     except subprocess.TimeoutExpired:
-        cause = f"It took more than {NETWORK_SECONDS} s."
+        cause = f"It took more than {NETWORK_TIMEOUT_S} s."
         raise Problem("The package could not be downloaded.", cause, "Check the network connection.") from None
     except OSError as error:
         raise Problem("Git could not be started.", f"{error.strerror}.", "") from error

@@ -5,7 +5,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from core.domain.problems import ErrorDetails, Problem
 
@@ -49,6 +49,14 @@ class ApiKey:
 
     def __reduce__(self) -> str:
         raise TypeError("an API key cannot be pickled")
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome(Generic[Result]):
+    """What an operation on the keyring returned, or the Problem that prevented it."""
+
+    result: Result | None = None
+    problem: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,26 +202,26 @@ class ApiKeys:
         if self._stuck_thread and self._stuck_thread.is_alive():
             raise _not_responding(self._timeout_s)
         loop = asyncio.get_running_loop()
-        outcome: asyncio.Future[Result] = loop.create_future()
+        future: asyncio.Future[Result] = loop.create_future()
 
-        def deliver(result: Result | None, error: Problem | None) -> None:
-            if outcome.done():  # The timeout has canceled it.
+        def deliver(outcome: _Outcome[Result]) -> None:
+            if future.done():  # The timeout has canceled it.
                 return
-            if error:
-                outcome.set_exception(error)
+            if outcome.problem:
+                future.set_exception(outcome.problem)
             else:
-                outcome.set_result(result)  # type: ignore[arg-type]  # None is a result too
+                future.set_result(outcome.result)  # type: ignore[arg-type]  # None is a result too
 
         def work() -> None:
-            result, error = _run_on_keyring(operation, self._keyrings, self._trusted)
+            outcome = _run_on_keyring(operation, self._keyrings, self._trusted)
             with contextlib.suppress(RuntimeError):  # RuntimeError: the event loop was closed in the meantime.
-                loop.call_soon_threadsafe(deliver, result, error)
+                loop.call_soon_threadsafe(deliver, outcome)
 
         thread = threading.Thread(target=work, name="keyring", daemon=True)
         thread.start()
         try:
             async with asyncio.timeout(self._timeout_s):
-                result = await outcome
+                result = await future
         except TimeoutError:
             self._stuck_thread = thread
             raise _not_responding(self._timeout_s) from None
@@ -232,8 +240,8 @@ def system_keyrings() -> "list[Keyring]":
 
 def _run_on_keyring(
     operation: Callable[["Keyring"], Result], list_keyrings: Callable[[], Sequence["Keyring"]], trusted: frozenset[str]
-) -> tuple[Result | None, Problem | None]:
-    """Return the result of an operation on the first trusted keyring, or the Problem that prevented it.
+) -> _Outcome[Result]:
+    """Run an operation on the first trusted keyring.
 
     All exceptions become Problems, because a keyring may raise any of them.
     """
@@ -241,10 +249,10 @@ def _run_on_keyring(
         keyrings = list_keyrings()
         keyring = next((keyring for keyring in keyrings if _class_name(keyring) in trusted), None)
         if keyring is None:
-            return None, _no_trusted_keyring(keyrings)
-        return operation(keyring), None
+            return _Outcome(problem=_no_trusted_keyring(keyrings))
+        return _Outcome(operation(keyring))
     except Exception as error:
-        return None, _keyring_error(error)
+        return _Outcome(problem=_keyring_error(error))
 
 
 def _class_name(keyring: "Keyring") -> str:

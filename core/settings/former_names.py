@@ -30,9 +30,9 @@ TOOL_FIELDS = {"on": "enabled", "schema": "input_schema"}
 TIER_CONDITIONS = {"failure": "after_failure", "first": "first_step"}
 
 
-def renamed(plain: Mapping[str, Any]) -> dict[str, Any]:
+def renamed(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings from a file of version 1 under their present names. Unknown settings keep their names."""
-    settings = {SETTINGS.get(name, name): value for name, value in plain.items() if name != "form"}
+    settings = {SETTINGS.get(name, name): value for name, value in content.items() if name != "form"}
     for name, fields in FIELDS.items():
         if isinstance(settings.get(name), list):
             settings[name] = [_renamed_fields(item, fields) for item in settings[name]]
@@ -45,11 +45,14 @@ def renamed(plain: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _renamed_fields(plain: Any, names: Mapping[str, str]) -> Any:
-    return {names.get(name, name): value for name, value in plain.items()} if isinstance(plain, dict) else plain
+def _renamed_fields(item: Any, names: Mapping[str, str]) -> Any:
+    """Return an item of a list with the present names of its fields; anything but an object stays as it is."""
+    if not isinstance(item, dict):
+        return item
+    return {names.get(name, name): value for name, value in item.items()}
 
 
-def _renamed_rule(plain: Any) -> Any:
-    if not isinstance(plain, dict):
-        return plain
-    return {name: TIER_CONDITIONS.get(value, value) if name == "when" else value for name, value in plain.items()}
+def _renamed_rule(rule: Any) -> Any:
+    if not isinstance(rule, dict) or "when" not in rule:
+        return rule
+    return {**rule, "when": TIER_CONDITIONS.get(rule["when"], rule["when"])}

@@ -168,7 +168,7 @@ class Settings:
         "system", SettingInfo("Appearance", "Theme", "Light, dark, high contrast, or the same as the system.")
     )
     font_scale: int = setting_field(
-        100, SettingInfo("Appearance", "Text size", "In percent of the default size.", 80, 200, "%")
+        100, SettingInfo("Appearance", "Text size", "In percent of the default size.", low=80, high=200, unit="%")
     )
     on_close: CloseAction = setting_field(
         "ask",
@@ -248,9 +248,9 @@ class Settings:
             LOCAL_MODELS,
             "Unload",
             "Minutes without a request after which a model that Journeyman runs itself is unloaded from memory.",
-            1,
-            1440,
-            "min",
+            low=1,
+            high=1440,
+            unit="min",
         ),
     )
     local_window: int = setting_field(
@@ -259,13 +259,15 @@ class Settings:
             LOCAL_MODELS,
             "Context window",
             "Tokens. More need more memory. 0: as the memory of this computer allows.",
-            0,
-            1_000_000,
+            low=0,
+            high=1_000_000,
         ),
     )
     local_threads: int = setting_field(
         0,
-        SettingInfo(LOCAL_MODELS, "Threads", "0: one for each processor core. Fewer keep other programs fast.", 0, 512),
+        SettingInfo(
+            LOCAL_MODELS, "Threads", "0: one for each processor core. Fewer keep other programs fast.", low=0, high=512
+        ),
     )
     local_gpu_layers: int = setting_field(
         -1,
@@ -273,20 +275,28 @@ class Settings:
             LOCAL_MODELS,
             "GPU layers",
             "How many layers run on the graphics card. -1: as many as fit in its memory. 0: none.",
-            -1,
-            1000,
+            low=-1,
+            high=1000,
         ),
     )
     max_turns: int = setting_field(
-        60, SettingInfo("Limits", "Turns", "Model replies after which a run pauses. 0 means no limit.", 0, 10**9)
+        60,
+        SettingInfo("Limits", "Turns", "Model replies after which a run pauses. 0 means no limit.", low=0, high=10**9),
     )
     max_minutes: float = setting_field(
-        0.0, SettingInfo("Limits", "Time", "Minutes after which a run pauses. 0 means no limit.", 0, 10**6, "min")
+        0.0,
+        SettingInfo(
+            "Limits", "Time", "Minutes after which a run pauses. 0 means no limit.", low=0, high=10**6, unit="min"
+        ),
     )
     max_tokens: int = setting_field(
         0,
         SettingInfo(
-            "Limits", "Tokens", "Tokens sent and received after which a run pauses. 0 means no limit.", 0, 10**12
+            "Limits",
+            "Tokens",
+            "Tokens sent and received after which a run pauses. 0 means no limit.",
+            low=0,
+            high=10**12,
         ),
     )
     max_cost: float = setting_field(
@@ -295,9 +305,9 @@ class Settings:
             "Limits",
             "Cost",
             "US dollars after which a run pauses, if prices are known. 0 means no limit.",
-            0,
-            10**6,
-            "$",
+            low=0,
+            high=10**6,
+            unit="$",
         ),
     )
     memory: bool = setting_field(
@@ -321,7 +331,12 @@ class Settings:
     review_after_calls: int = setting_field(
         10,
         SettingInfo(
-            MEMORY, "Review after", "Tool calls in a run after which the session is reviewed.", 1, 10_000, "calls"
+            MEMORY,
+            "Review after",
+            "Tool calls in a run after which the session is reviewed.",
+            low=1,
+            high=10_000,
+            unit="calls",
         ),
     )
     embedding_model: FolderPath = setting_field(
@@ -340,8 +355,8 @@ class Settings:
             "Limits",
             "Context",
             "Compact the context at this many tokens. 0: at 80% of the model's context window.",
-            0,
-            10**9,
+            low=0,
+            high=10**9,
         ),
     )
     search_engine: SearchEngine = setting_field(
@@ -381,17 +396,21 @@ class Settings:
             "Receive traces",
             "The port on which other programs on this computer can send traces of their "
             "agents by OTLP, usually 4318. 0: off.",
-            0,
-            65535,
+            low=0,
+            high=65535,
         ),
     )
     otlp_export_url: str = setting_field(
         "",
-        SettingInfo("Network", "Send traces", "The address of an OTLP server (Jaeger, Langfuse, Phoenix), such as "
-              "http://127.0.0.1:4318. It receives everything agents say and do, with secrets removed. Empty: off."),
-    )  # fmt: skip
+        SettingInfo(
+            "Network",
+            "Send traces",
+            "The address of an OTLP server (Jaeger, Langfuse, Phoenix), such as "
+            "http://127.0.0.1:4318. It receives everything agents say and do, with secrets removed. Empty: off.",
+        ),
+    )
     connect_timeout_s: float = setting_field(
-        10.0, SettingInfo("Network", "Connect timeout", "Time to establish a connection.", 0.1, 600, "s")
+        10.0, SettingInfo("Network", "Connect timeout", "Time to establish a connection.", low=0.1, high=600, unit="s")
     )
     first_token_timeout_s: float = setting_field(
         FIRST_TOKEN_TIMEOUT_S,
@@ -399,13 +418,14 @@ class Settings:
             "Network",
             "First token timeout",
             "Time until the first token of a reply. If it is not changed, servers on this computer get an hour.",
-            1,
-            3600,
-            "s",
+            low=1,
+            high=3600,
+            unit="s",
         ),
     )
     idle_timeout_s: float = setting_field(
-        120.0, SettingInfo("Network", "Idle timeout", "Time until the next token of a reply.", 1, 3600, "s")
+        120.0,
+        SettingInfo("Network", "Idle timeout", "Time until the next token of a reply.", low=1, high=3600, unit="s"),
     )
 
 

@@ -48,9 +48,8 @@ class SettingsFile:
         """Check the settings in `values`, write them to the file, and call the listeners. Return all settings.
 
         Everything else in the file stays as it is, even if another program changed it in the meantime. Raise Problem if
-        a value
-        is invalid, or if the file cannot be read or written. All listeners are called, even if one of them raises an
-        exception.
+        a value is invalid, or if the file cannot be read or written. All listeners are called, even if one of them
+        raises an exception.
         """
         if self._frozen:
             raise Problem("The settings cannot be changed.", "The data folder is open read-only.", "")
@@ -81,8 +80,7 @@ def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
     """Return the settings in a file. Errors are returned as notes.
 
     A damaged file, or one of a newer version, is renamed, so that it is not overwritten. With `frozen`, no file is
-    renamed.
-    An invalid setting has its default value until the user corrects it.
+    renamed. An invalid setting has its default value until the user corrects it.
     """
     try:
         content = json.loads(path.read_bytes())
@@ -90,13 +88,11 @@ def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
             raise ValueError("it is not a JSON object")
         version = content.get("version", content.get("form", FORMAT_VERSION))  # Version 1 called it `form`.
         if not isinstance(version, int) or version > FORMAT_VERSION:
-            return _set_aside(
-                path,
-                "newer",
+            cause = (
                 f"It was written by a newer version of Journeyman (format {version}; this version reads"
-                f" {FORMAT_VERSION}).",
-                frozen,
+                f" {FORMAT_VERSION})."
             )
+            return _set_aside(path, "newer", cause, frozen=frozen)
     except FileNotFoundError:
         return LoadedSettings(Settings(), {})
     except OSError as error:
@@ -104,7 +100,7 @@ def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
         note = ErrorDetails("The settings cannot be read.", f"{path}: {error.strerror}.", fix)
         return LoadedSettings(Settings(), None, (note,))
     except (ValueError, RecursionError) as error:
-        return _set_aside(path, "damaged", f"It is not a valid settings file: {error}.", frozen)
+        return _set_aside(path, "damaged", f"It is not a valid settings file: {error}.", frozen=frozen)
     is_current = version == FORMAT_VERSION and "form" not in content
     return _load_valid(path, content if is_current else renamed(content))
 
@@ -120,13 +116,12 @@ def check_settings(settings: Settings) -> Settings:
 def _load_valid(path: Path, content: dict[str, Any]) -> LoadedSettings:
     values: dict[str, Any] = {}
     notes: list[ErrorDetails] = []
-    for setting in fields(Settings):
-        if setting.name in content:
-            try:
-                values[setting.name] = _validate(setting.name, content[setting.name])
-            except Problem as problem:
-                fix = f"Set it again, or correct `{setting.name}` in {path}. Until then, its default is used."
-                notes.append(ErrorDetails(problem.details.message, problem.details.cause, fix))
+    for name in (setting.name for setting in fields(Settings) if setting.name in content):
+        try:
+            values[name] = _validate(name, content[name])
+        except Problem as problem:
+            fix = f"Set it again, or correct `{name}` in {path}. Until then, its default is used."
+            notes.append(ErrorDetails(problem.details.message, problem.details.cause, fix))
     return LoadedSettings(Settings(**values), content, tuple(notes))
 
 
@@ -169,7 +164,8 @@ def _item_key(item: dict[str, Any]) -> Any:
     return item.get("name", item.get("model"))
 
 
-def _set_aside(path: Path, suffix: str, cause: str, frozen: bool) -> LoadedSettings:
+def _set_aside(path: Path, suffix: str, cause: str, *, frozen: bool) -> LoadedSettings:
+    """Rename a file that cannot be used, unless `frozen`, and return the default settings with a note."""
     message = "The settings could not be loaded."
     if frozen:
         return LoadedSettings(Settings(), {}, (ErrorDetails(message, cause, f"The file is {path}."),))

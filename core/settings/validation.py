@@ -25,16 +25,17 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
     return TypeAdapter(hint) if lenient else TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
-ADAPTERS = {one.name: _adapter(_HINTS[one.name]) for one in fields(Settings)}
+ADAPTERS = {setting.name: _adapter(_HINTS[setting.name]) for setting in fields(Settings)}
 
 
 def check_value(name: str, value: Any) -> None:
     """Raise Problem if a value has the right type but is not valid for the setting `name`."""
     info = setting_info(name)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        low, high = info.low, info.high
-        if (low is not None and value < low) or (high is not None and value > high):
-            raise invalid_setting(name, f"{value:g} is not between {low:g} and {high:g}.")
+        is_too_low = info.low is not None and value < info.low
+        is_too_high = info.high is not None and value > info.high
+        if is_too_low or is_too_high:
+            raise invalid_setting(name, f"{value:g} is not between {info.low:g} and {info.high:g}.")
     if name == "providers":
         _check_providers(value)
     if name == "mcp_servers":
@@ -45,13 +46,15 @@ def check_value(name: str, value: Any) -> None:
         check_address(value, allow_http=True)
     if name == "proxy" and value:
         _check_proxy(value)
-    model_names = [value] if name == "model" and value and value not in TIER_NAMES else _models(name, value)
-    for model in model_names:
+    for model in _model_names(name, value):
         if not MODEL.fullmatch(model):
             raise invalid_setting(name, f"{model!r} is not a model name of the form PROVIDER/MODEL.")
 
 
-def _models(name: str, value: Any) -> list[str]:
+def _model_names(name: str, value: Any) -> list[str]:
+    """Return the names of the models in the value of a setting, without the names of tiers."""
+    if name == "model":
+        return [value] if value and value not in TIER_NAMES else []
     if name == "tiers":
         return [*value.small, *value.mid, *value.frontier]
     if name in ("text_call_models", "slow_models"):

@@ -71,7 +71,8 @@ def _matching_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]
         for block in SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_matching_blocks():
             yield from ((prefix + block.a + offset, prefix + block.b + offset) for offset in range(block.size))
     else:
-        yield from ((prefix + a, prefix + b) for a, b in match_unique_lines(old_middle, new_middle))
+        matches = match_unique_lines(old_middle, new_middle)
+        yield from ((prefix + match.old, prefix + match.new) for match in matches)
     yield from ((len(old) - offset, len(new) - offset) for offset in range(suffix, 0, -1))
 
 

@@ -1,7 +1,7 @@
 """Builds the JSON Schema of a tool's parameters from a dataclass, and parses the arguments of a call strictly."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
 
-LEFT_OUT = frozenset(
+OMITTED_KEYWORDS = frozenset(
     {"title", "properties", "default", "minLength", "maxLength", "minItems", "maxItems"}
     | {"minimum", "maximum", "exclusiveMinimum"}
 )
@@ -43,7 +43,7 @@ def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
         annotations = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
         return _inlined(next(each for each in node["anyOf"] if each != {"type": "null"}) | annotations, definitions)
     properties = {name: _inlined(inner, definitions) for name, inner in node.get("properties", {}).items()}
-    inlined = {key: _inlined(value, definitions) for key, value in node.items() if key not in LEFT_OUT}
+    inlined = {key: _inlined(value, definitions) for key, value in node.items() if key not in OMITTED_KEYWORDS}
     if node.get("type") != "object":
         return inlined
     # An object without declared properties, such as a JSON Schema passed as an argument, may have any key.
@@ -102,9 +102,15 @@ _DECODER = json.JSONDecoder(
 
 
 def _depths(node: Any, depth: int = 0) -> Iterator[int]:
+    """Yield the depth of each value nested in a value, but not below DEEPEST + 1."""
     yield depth
+    inner_values: Iterable[Any] = ()
+    if isinstance(node, dict):
+        inner_values = node.values()
+    elif isinstance(node, list):
+        inner_values = node
     if depth <= DEEPEST:
-        for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        for inner in inner_values:
             yield from _depths(inner, depth + 1)
 
 

@@ -49,16 +49,24 @@ class AskUserArguments:
 
 def to_question(parameters: AskUserArguments, name: str) -> Question:
     """Return the question to record in the event log, with the ID `name`."""
-    sub_questions = parameters.questions or (
-        QuestionArguments(parameters.question, parameters.options, parameters.free_text, parameters.multi_select),
+    only_question = QuestionArguments(
+        question=parameters.question,
+        options=parameters.options,
+        free_text=parameters.free_text,
+        multi_select=parameters.multi_select,
     )
-    parts = tuple(map(_part, sub_questions))
+    parts = tuple(map(_part, parameters.questions or (only_question,)))
     first = parts[0]
     if len(parts) == 1:
         return Question(
-            name, first.text, parameters.why, first.options, first.free_text, multi_select=first.multi_select,
+            name,
+            first.text,
+            parameters.why,
+            options=first.options,
+            free_text=first.free_text,
+            multi_select=first.multi_select,
             default_answer=parameters.default,
-        )  # fmt: skip
+        )
     text = parameters.question or f"{first.text} (and {len(parts) - 1} more)"
     return Question(name, text, parameters.why, sub_questions=parts, default_answer=parameters.default)
 
@@ -71,7 +79,10 @@ def _check_labels(options: tuple[OptionArguments, ...]) -> None:
 
 
 def _part(question: QuestionArguments) -> SubQuestion:
-    options = tuple(QuestionOption(o.label, o.description, o.recommended) for o in question.options)
+    options = tuple(QuestionOption(each.label, each.description, each.recommended) for each in question.options)
     return SubQuestion(
-        question.question, options, question.free_text or not options, question.multi_select and bool(options)
+        question.question,
+        options,
+        free_text=question.free_text or not options,
+        multi_select=question.multi_select and bool(options),
     )

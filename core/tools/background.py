@@ -82,10 +82,11 @@ class BackgroundCommand:
 
     def take_output(self) -> str:
         """Return and clear the output since the last check."""
-        text, dropped = self.unread.decode("utf-8", "replace"), self.omitted
+        text = self.unread.decode("utf-8", "replace")
+        note = f"… {self.omitted:,} bytes omitted …\n" if self.omitted else ""
         self.unread.clear()
         self.omitted = 0
-        return f"… {dropped:,} bytes omitted …\n{text}" if dropped else text
+        return note + text
 
 
 class BackgroundCommands:
@@ -176,12 +177,11 @@ class BackgroundCommands:
         fix = "Stop them with check, and call again; you can start them again afterwards."
         return Problem("The call was not run.", cause.format(", ".join(running)), fix)
 
-    def note_foreign_changes(self, changes: Iterable[tuple[str, bytes | None]]) -> None:
+    def note_foreign_changes(self, changes: Iterable[FileChange]) -> None:
         """Note file changes by another call of the run, so that they are not attributed to a background command."""
-        running = self._followed()
-        for path, after in changes if running else ():
-            for command in running:
-                command.foreign_changes[path] = after
+        contents = {change.path: change.after for change in changes}
+        for command in self._followed():
+            command.foreign_changes |= contents
 
     def begin_command(self) -> None:
         """Note that a foreground command begins: from now on, changes by background commands are tracked for it."""
@@ -195,7 +195,7 @@ class BackgroundCommands:
         """Record the file changes of a foreground command whose call was stopped. Keep `ended` for `take_stopped`."""
         ended = replace(ended, changes=self.own_changes(ended.changes))
         self._stopped[ended.call] = ended
-        self.note_foreign_changes((change.path, change.after) for change in ended.changes)
+        self.note_foreign_changes(ended.changes)
         if self._on_end and ended.changes:
             await self._on_end(ended)
 

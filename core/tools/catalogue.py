@@ -5,7 +5,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.domain.problems import Problem
 from core.models.model import ToolSpec
@@ -72,20 +72,28 @@ COMPACT_TOOLS = ("read", "write", "edit", "run", ASK)  # the only built-in tools
 COMPACT_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType({"run": ("command",), ASK: ("question",)})
 ASK_DESCRIPTION = "Ask the user a question and wait for the answer. Offer up to four options where possible."
 
-# The tools whose calls the engine executes itself, each with its description and the class of its parameters.
-ENGINE_TOOLS: Mapping[str, tuple[str, type[Any]]] = MappingProxyType(
+
+class EngineTool(NamedTuple):
+    """A tool whose calls the engine executes itself: its description and the class of its parameters."""
+
+    description: str
+    parameters: type[Any]
+
+
+ENGINE_TOOLS: Mapping[str, EngineTool] = MappingProxyType(
     {
-        ASK: (ASK_DESCRIPTION, AskUserArguments),
-        DELEGATE: (DELEGATE_DESCRIPTION, DelegateArguments),
-        CHECK_AGENT: (CHECK_AGENT_DESCRIPTION, CheckAgentArguments),
-        RECALL_DROPPED: (RECALL_DROPPED_DESCRIPTION, RecallDroppedArguments),
-        SEARCH_SESSIONS: (SEARCH_SESSIONS_DESCRIPTION, SearchSessionsArguments),
-        USE_SKILL: (USE_DESCRIPTION, UseSkillArguments),
-        MANAGE_SKILL: (MANAGE_DESCRIPTION, ManageSkillArguments),
+        ASK: EngineTool(ASK_DESCRIPTION, AskUserArguments),
+        DELEGATE: EngineTool(DELEGATE_DESCRIPTION, DelegateArguments),
+        CHECK_AGENT: EngineTool(CHECK_AGENT_DESCRIPTION, CheckAgentArguments),
+        RECALL_DROPPED: EngineTool(RECALL_DROPPED_DESCRIPTION, RecallDroppedArguments),
+        SEARCH_SESSIONS: EngineTool(SEARCH_SESSIONS_DESCRIPTION, SearchSessionsArguments),
+        USE_SKILL: EngineTool(USE_DESCRIPTION, UseSkillArguments),
+        MANAGE_SKILL: EngineTool(MANAGE_DESCRIPTION, ManageSkillArguments),
     }
 )
 _PARAMETERS: Mapping[str, type[Any]] = MappingProxyType(
-    {name: tool.parameters for name, tool in TOOLS.items()} | {name: takes for name, (_, takes) in ENGINE_TOOLS.items()}
+    {name: tool.parameters for name, tool in TOOLS.items()}
+    | {name: engine_tool.parameters for name, engine_tool in ENGINE_TOOLS.items()}
 )
 
 
@@ -131,7 +139,7 @@ def tool_specs(
         compacted: the context was compacted, so `recall_dropped` can be used.
         compact: leave out the parameters that models rarely need, although calls may have them.
     """
-    engine_specs = (ToolSpec(name, text, _schema(name)) for name, (text, _) in ENGINE_TOOLS.items())
+    engine_specs = (ToolSpec(name, tool.description, _schema(name)) for name, tool in ENGINE_TOOLS.items())
     hidden = set() if compacted else {RECALL_DROPPED}
     if MORE_TOOLS_NAME in allowed:
         deferred = DEFERRED_TOOLS.keys() - set(enabled)

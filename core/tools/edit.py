@@ -6,14 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from heapq import nlargest
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from core.domain.problems import Problem
 from core.tools.file_changes import LIMIT, read_bytes, replace_file
 from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest, normalized_path, require_read, unread_result
 from core.tools.text_files import decode_text, match_line_endings
-from core.tools.tool import NOTHING_CHANGED, Tool, ToolResult
+from core.tools.tool import NOTHING_CHANGED, KnownFile, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.file_change import FileChange
 from core.workspace.threads import run_to_completion
@@ -27,9 +27,9 @@ SHORT_CHARS = 1_500  # a file up to this size is as easily rewritten as edited
 MAX_OTHERS = 50  # files searched for further occurrences of a replaced identifier
 ALSO_IN = re.compile(r" (\S+) is also in [^\n]+?\.(?= |$)")  # matches the note about other files in a result
 _NAME = re.compile(r"\d+(?:\.\d+)+|(?=\w*[a-zA-Z])\w{3,64}", re.ASCII)  # a version or an identifier
-# Minimum characters for a match with other indentation, and for new_string to count as applied: less text may match by
-# chance.
-MIN_INEXACT_MATCH, MIN_APPLIED_MATCH = 8, 4
+# Less text than these numbers of characters may match by chance.
+MIN_INEXACT_MATCH = 8  # for a match with other indentation
+MIN_APPLIED_MATCH = 4  # for new_string to count as applied
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _edit(checked: CheckedEdit, context: ToolContext) -> ToolResult:
     return ToolResult(
         f"{done}.{note}{others_note}",
         changes=(FileChange(parameters.path, before, after, modes),),
-        known_files=((parameters.path, content_digest(after)),) if digest else (),
+        known_files=(KnownFile(parameters.path, content_digest(after)),) if digest else (),
     )
 
 
@@ -109,12 +109,20 @@ def _replaced_name(old: str, new: str) -> str:
 
 def _others_with(name: str, paths: Sequence[str], context: ToolContext) -> list[str]:
     """Return those of the files `paths` that contain `name` as a whole word."""
-    contains, found = re.compile(rb"(?<!\w)%s(?!\w)" % re.escape(name).encode()).search, list[str]()
+    whole_word = re.compile(rb"(?<!\w)%s(?!\w)" % re.escape(name).encode())
+    found: list[str] = []
     for path in paths[-MAX_OTHERS:]:
         with suppress(Problem):  # The file was deleted or has become unreadable.
-            if contains(context.broker.read_small(path, allow_secrets=False) or b""):
+            if whole_word.search(context.broker.read_small(path, allow_secrets=False) or b""):
                 found.append(path)
     return found
+
+
+class _IndentationShift(NamedTuple):
+    """White space to add before each new line, and white space to remove from it first; one of them is ""."""
+
+    added: str
+    removed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +144,10 @@ def apply_edit(text: str, parameters: EditArguments) -> EditedText:
 
     An empty `old_string` appends `new_string` as new lines.
     """
-    old, new = match_line_endings(text, parameters.old_string), match_line_endings(text, parameters.new_string)
+    old = match_line_endings(text, parameters.old_string)
+    new = match_line_endings(text, parameters.new_string)
     if not old and new:
-        newline = match_line_endings(text, "\n")
-        before, after = "" if not text or text.endswith("\n") else newline, "" if new.endswith("\n") else newline
-        return EditedText(text + before + new + after, text.count("\n") + 1 + bool(before))
+        return _append(text, new)
     if old == new:
         raise Problem("Nothing would change.", "old_string equals new_string.", "Give a different new_string.")
     first = text.find(old)
@@ -150,15 +157,27 @@ def apply_edit(text: str, parameters: EditArguments) -> EditedText:
         fix = "Copy the text exactly." if len(text) > SHORT_CHARS else "Copy the text exactly, or write the whole file."
         raise Problem(f"old_string was not found in {parameters.path}.", _nearest(text, old), fix)
     if parameters.replace_all:
-        return EditedText(text.replace(old, new), text.count("\n", 0, first) + 1, text.count(old))
-    if (second := text.find(old, first + 1)) >= 0:
-        cause = f"Lines {text.count(chr(10), 0, first) + 1} and {text.count(chr(10), 0, second) + 1} contain it"
+        return EditedText(text.replace(old, new), _line_number(text, first), replaced=text.count(old))
+    second = text.find(old, first + 1)
+    if second >= 0:
         raise Problem(
             f"old_string occurs in {parameters.path} more than once.",
-            f"{cause}.",
+            f"Lines {_line_number(text, first)} and {_line_number(text, second)} contain it.",
             "Include more surrounding lines, or set replace_all.",
         )
-    return EditedText(text[:first] + new + text[first + len(old) :], text.count("\n", 0, first) + 1)
+    return EditedText(text[:first] + new + text[first + len(old) :], _line_number(text, first))
+
+
+def _line_number(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+def _append(text: str, new: str) -> EditedText:
+    """Append `new` as lines of its own."""
+    newline = match_line_endings(text, "\n")
+    start = text if not text or text.endswith("\n") else text + newline
+    end = "" if new.endswith("\n") else newline
+    return EditedText(start + new + end, _line_number(start, len(start)))
 
 
 def _is_applied(text: str, parameters: EditArguments) -> bool:
@@ -166,10 +185,13 @@ def _is_applied(text: str, parameters: EditArguments) -> bool:
 
     The text contains new_string and no old_string, or ends with what would be appended.
     """
-    old, new = match_line_endings(text, parameters.old_string), match_line_endings(text, parameters.new_string)
+    old = match_line_endings(text, parameters.old_string)
+    new = match_line_endings(text, parameters.new_string)
     if len(new.strip()) < MIN_APPLIED_MATCH:
         return False
-    return (old not in text and new in text) if old else text.rstrip().endswith(new.strip())
+    if old:
+        return old not in text and new in text
+    return text.rstrip().endswith(new.strip())
 
 
 def _apply_without_indentation(text: str, old: str, new: str) -> EditedText | None:
@@ -184,44 +206,46 @@ def _apply_without_indentation(text: str, old: str, new: str) -> EditedText | No
     starts = [start for start in range(len(lines) - len(wanted) + 1) if stripped[start : start + len(wanted)] == wanted]
     if len(starts) != 1:
         return None
-    replaced = lines[starts[0] : starts[0] + len(wanted)]
-    shifts = {
-        (_indentation(line), _indentation(old_line))
-        for line, old_line in zip(replaced, old_lines, strict=True)
-        if line.strip()
-    }
-    shift = _common_shift(shifts)
-    if shift is None:
+    start, end = starts[0], starts[0] + len(wanted)
+    shift = _common_shift(lines[start:end], old_lines)
+    new_lines = _shifted(new.strip("\r\n").splitlines(keepends=True), shift) if shift else None
+    if new_lines is None:
         return None
-    added, removed = shift
-    new_lines = []
-    for line in new.strip("\r\n").splitlines(keepends=True):
-        if line.strip():
-            if not line.startswith(removed):
-                return None
-            line = added + line[len(removed) :]
-        new_lines.append(line)
-    ending = replaced[-1][len(replaced[-1].rstrip("\r\n")) :]
-    after = "".join(new_lines) + (ending if new_lines else "")
-    head, tail = "".join(lines[: starts[0]]), "".join(lines[starts[0] + len(wanted) :])
-    return EditedText(head + after + tail, starts[0] + 1, adjusted=True)
+    last = lines[end - 1]
+    ending = last[len(last.rstrip("\r\n")) :] if new_lines else ""
+    return EditedText("".join([*lines[:start], *new_lines, ending, *lines[end:]]), start + 1, adjusted=True)
 
 
-def _common_shift(indentations: set[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return the white space to add before each new line, and the white space to remove from it (one of them is "").
+def _common_shift(present_lines: Sequence[str], old_lines: Sequence[str]) -> _IndentationShift | None:
+    """Return how the indentation of the present lines differs from that of the same lines in `old_string`.
 
-    `indentations` contains pairs of the indentation of a line in the file and of the same line in `old_string`. Return
-    None if they differ in more than one way.
+    Return None if it differs in more than one way.
     """
-    shifts = set()
-    for present, given in indentations:
+    shifts: set[_IndentationShift] = set()
+    for line, old_line in zip(present_lines, old_lines, strict=True):
+        present, given = _indentation(line), _indentation(old_line)
+        if not line.strip():
+            continue
         if present.endswith(given):
-            shifts.add((present[: len(present) - len(given)], ""))
+            shifts.add(_IndentationShift(added=present[: len(present) - len(given)], removed=""))
         elif given.endswith(present):
-            shifts.add(("", given[: len(given) - len(present)]))
+            shifts.add(_IndentationShift(added="", removed=given[: len(given) - len(present)]))
         else:
             return None
     return shifts.pop() if len(shifts) == 1 else None
+
+
+def _shifted(lines: Sequence[str], shift: _IndentationShift) -> list[str] | None:
+    """Return the lines with their indentation shifted; None if one lacks the white space to remove."""
+    shifted: list[str] = []
+    for line in lines:
+        if not line.strip():
+            shifted.append(line)
+        elif line.startswith(shift.removed):
+            shifted.append(shift.added + line.removeprefix(shift.removed))
+        else:
+            return None
+    return shifted
 
 
 def _indentation(line: str) -> str:
@@ -233,22 +257,24 @@ def _nearest(text: str, old: str) -> str:
     first_line = next((line.strip() for line in old.splitlines() if line.strip()), "")
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(first_line[:MAX_COMPARED])
+    lines = text.splitlines()
     numbers: dict[str, int] = {}  # text of a line → number of the first line with this text
-    for number, line in enumerate(text.splitlines()[:MAX_COMPARED_LINES], 1):
+    for number, line in enumerate(lines[:MAX_COMPARED_LINES], 1):
         numbers.setdefault(line.strip()[:MAX_COMPARED], number)
-    estimates: list[tuple[float, str]] = []
+    estimates: dict[str, float] = {}
     for line in numbers:
         matcher.set_seq1(line)
         if min(matcher.real_quick_ratio(), estimate := matcher.quick_ratio()) > MIN_SIMILARITY:
-            estimates.append((estimate, line))
-    best, found = MIN_SIMILARITY, ""
-    for _, line in nlargest(MAX_CANDIDATES, estimates):  # `ratio` can take a tenth of a second
+            estimates[line] = estimate
+    best_ratio, nearest = MIN_SIMILARITY, ""
+    candidates = nlargest(MAX_CANDIDATES, estimates, key=lambda line: (estimates[line], line))
+    for line in candidates:  # only few, because `ratio` can take a tenth of a second
         matcher.set_seq1(line)
-        if (ratio := matcher.ratio()) > best:
-            best, found = ratio, line
-    if not found:
+        if (ratio := matcher.ratio()) > best_ratio:
+            best_ratio, nearest = ratio, line
+    if not nearest:
         return ""
-    return f"The most similar text is line {numbers[found]}: {text.splitlines()[numbers[found] - 1][:200]!r}."
+    return f"The most similar text is line {numbers[nearest]}: {lines[numbers[nearest] - 1][:200]!r}."
 
 
 EDIT = Tool(

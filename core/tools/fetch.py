@@ -8,7 +8,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 import certifi
@@ -19,13 +19,13 @@ from core.domain.problems import Problem
 from core.tools.parameter_description import ParameterDescription
 from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
-from core.workspace.outbound_hosts import allowed_address, normalized_host
+from core.workspace.outbound_hosts import allowed_addresses, normalized_host
 
-SECONDS = 30.0
-SIZE = 2 << 20
+TIMEOUT_S = 30.0
+MAX_BODY = 2 << 20  # bytes
+MAX_HEAD = 64 << 10  # bytes of a response before its body
 MAX_CHARACTERS = 200_000
-REDIRECTS = 5
-HEAD = 64 << 10
+MAX_REDIRECTS = 5
 PORTS = {"http": 80, "https": 443}
 BLOCKS = frozenset(
     ("p", "div", "br", "li", "ul", "ol", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "pre")
@@ -54,8 +54,22 @@ class FetchedPage:
     truncated: bool = False
 
 
+class _ResponseHead(NamedTuple):
+    """The status of a response, and its header fields by their names in lowercase."""
+
+    status: int
+    headers: dict[str, str]
+
+
+class _Origin(NamedTuple):
+    """A host and port. A redirect from http to https of the same host counts as the same origin."""
+
+    host: str
+    port: int
+
+
 async def run(parameters: FetchArguments, context: ToolContext) -> ToolResult:
-    return await fetch(parameters.url, allowed_address, context.web.proxy if context.web else "")
+    return await fetch(parameters.url, allowed_addresses, context.web.proxy if context.web else "")
 
 
 async def fetch(url: str, addresses: Addresses, proxy: str = "") -> ToolResult:
@@ -65,8 +79,8 @@ async def fetch(url: str, addresses: Addresses, proxy: str = "") -> ToolResult:
     name, which it could resolve to another address.
     """
     try:
-        async with asyncio.timeout(SECONDS):
-            for _ in range(REDIRECTS + 1):
+        async with asyncio.timeout(TIMEOUT_S):
+            for _ in range(MAX_REDIRECTS + 1):
                 parts = parse_url(url)
                 page = await _request(parts, addresses, proxy)
                 if not page.redirect:
@@ -76,10 +90,10 @@ async def fetch(url: str, addresses: Addresses, proxy: str = "") -> ToolResult:
                     return ToolResult(f"{url} redirects to {target}. Fetch that URL if you need it.", failed=True)
                 url = target
     except TimeoutError as error:
-        raise Problem(f"{url} did not answer in {SECONDS:g} s.", "", "Try later, or another page.") from error
+        raise Problem(f"{url} did not answer in {TIMEOUT_S:g} s.", "", "Try later, or another page.") from error
     except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
         raise Problem(f"{url} could not be fetched.", f"{error}.", "Try later, or another page.") from error
-    raise Problem(f"{url} redirects too often.", f"{REDIRECTS} redirects were followed.", "Fetch the final URL.")
+    raise Problem(f"{url} redirects too often.", f"{MAX_REDIRECTS} redirects were followed.", "Fetch the final URL.")
 
 
 def parse_url(url: str) -> SplitResult:
@@ -93,7 +107,7 @@ def parse_url(url: str) -> SplitResult:
         raise _invalid_url(url, "It does not start with http:// or https:// and a host")
     if parts.username is not None or parts.password is not None:
         raise _invalid_url(url, "It contains a user name or a password")
-    if not url.isprintable() or any(sign in url for sign in " \\"):
+    if not url.isprintable() or " " in url or "\\" in url:
         raise _invalid_url(url, "It contains spaces, backslashes or invisible characters")
     name = normalized_host(parts.hostname)
     host = f"[{name}]" if ":" in name else name
@@ -104,10 +118,9 @@ def _invalid_url(url: str, why: str) -> Problem:
     return Problem(f"{url[:200]!r} cannot be fetched.", f"{why}.", "Give a whole http or https address.")
 
 
-def _origin(parts: SplitResult) -> tuple[str, int]:
-    """Return host and port. A redirect from http to https of the same host counts as the same origin."""
+def _origin(parts: SplitResult) -> _Origin:
     port = parts.port or PORTS[parts.scheme]
-    return parts.hostname or "", 443 if port == 80 else port
+    return _Origin(parts.hostname or "", 443 if port == 80 else port)
 
 
 @asynccontextmanager
@@ -119,16 +132,20 @@ async def _connection(
     `addresses` resolves a name once and checks the result: resolving it again could return another address.
     """
     name = parts.hostname or ""
-    host = (await addresses(name))[0]
+    address = (await addresses(name))[0]
     port = parts.port or PORTS[parts.scheme]
-    server, tls = (urlsplit(proxy), proxy.startswith("https:")) if proxy else (parts, parts.scheme == "https")
-    to = (server.hostname or "", server.port or PORTS[server.scheme]) if proxy else (host, port)
+    server = urlsplit(proxy) if proxy else parts
+    uses_tls = server.scheme == "https"
     reader, writer = await asyncio.open_connection(
-        *to, ssl=_tls() if tls else None, server_hostname=server.hostname if tls else None, limit=HEAD
+        host=(server.hostname or "") if proxy else address,
+        port=server.port or PORTS[server.scheme],
+        ssl=_tls() if uses_tls else None,
+        server_hostname=server.hostname if uses_tls else None,
+        limit=MAX_HEAD,
     )
     try:
         if proxy:
-            await _open_tunnel(reader, writer, f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+            await _open_tunnel(reader, writer, f"[{address}]:{port}" if ":" in address else f"{address}:{port}")
         if proxy and parts.scheme == "https":
             await _start_tls(writer, name)
         yield reader, writer
@@ -139,10 +156,10 @@ async def _connection(
 async def _open_tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: str) -> None:
     writer.write(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode("ascii"))
     await writer.drain()
-    status, _ = _parse_head(await reader.readuntil(b"\r\n\r\n"))
-    if status != 200:
+    head = _parse_head(await reader.readuntil(b"\r\n\r\n"))
+    if head.status != 200:
         fix = "Try the https address of the page, or another page. Many proxies connect to port 443 only."
-        raise Problem(f"The proxy refused the connection to {target}.", f"Its status is {status}.", fix)
+        raise Problem(f"The proxy refused the connection to {target}.", f"Its status is {head.status}.", fix)
 
 
 async def _start_tls(writer: asyncio.StreamWriter, name: str) -> None:
@@ -159,7 +176,7 @@ def _tls() -> ssl.SSLContext:
 async def _request(parts: SplitResult, addresses: Addresses, proxy: str) -> FetchedPage:
     """Send one HTTP/1.0 request with a Host header; the body then ends with the connection."""
     path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
-    path = "".join(sign if sign.isascii() else "".join(f"%{byte:02X}" for byte in sign.encode()) for sign in path)
+    path = "".join(chr(byte) if byte < 128 else f"%{byte:02X}" for byte in path.encode())
     request = (
         f"GET {path} HTTP/1.0\r\nHost: {parts.netloc}\r\nUser-Agent: Journeyman\r\n"
         "Accept: text/html, text/*, application/json, */*;q=0.1\r\nAccept-Encoding: identity\r\n"
@@ -174,47 +191,51 @@ async def _request(parts: SplitResult, addresses: Addresses, proxy: str) -> Fetc
             return FetchedPage(status, "", b"", redirect)
         if headers.get("content-encoding", "identity") != "identity" or "transfer-encoding" in headers:
             raise Problem("The server used an encoding that was not asked for.", "", "Try another page.")
-        body, truncated = await _read_body(reader, headers.get("content-length", ""))
-    return FetchedPage(status, headers.get("content-type", "text/plain"), body, truncated=truncated)
+        body = await _read_body(reader, headers.get("content-length", ""))
+    content_type = headers.get("content-type", "text/plain")
+    return FetchedPage(status, content_type, body[:MAX_BODY], truncated=len(body) > MAX_BODY)
 
 
-def _parse_head(head: bytes) -> tuple[int, dict[str, str]]:
+def _parse_head(head: bytes) -> _ResponseHead:
     lines = head.decode("latin-1").split("\r\n")
     match = re.match(r"HTTP/1\.[01] (\d{3})(?: |$)", lines[0])
     if match is None:
         raise Problem("The server does not speak HTTP.", "", "Check the URL.")
-    pairs = (line.partition(":") for line in lines[1:] if ":" in line)
-    return int(match[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}
+    fields = (line.partition(":") for line in lines[1:] if ":" in line)
+    headers = {name.strip().lower(): value.strip() for name, _, value in fields}
+    return _ResponseHead(int(match[1]), headers)
 
 
-async def _read_body(reader: asyncio.StreamReader, length: str) -> tuple[bytes, bool]:
-    """Return the body up to the size limit, and whether there was more."""
+async def _read_body(reader: asyncio.StreamReader, length: str) -> bytes:
+    """Return the body, or its beginning and at least one byte more than MAX_BODY."""
     expected = int(length) if length.isdigit() and len(length) < 16 else None
     body = bytearray()
-    while len(body) <= SIZE and (expected is None or len(body) < expected):
+    while len(body) <= MAX_BODY and (expected is None or len(body) < expected):
         chunk = await reader.read(65_536)
         if not chunk:
             break
         body += chunk
-    return bytes(body[:SIZE]), len(body) > SIZE
+    return bytes(body)
 
 
 def _result_of(url: str, page: FetchedPage) -> ToolResult:
-    kind = page.content_type.split(";")[0].strip().lower()
-    if b"\0" in page.body[:8192] or not (kind.startswith("text/") or kind.endswith(("json", "xml", "javascript"))):
-        return ToolResult(f"{url} is not text ({kind or 'unknown'}, {len(page.body):,} bytes).", failed=True)
+    media_type = page.content_type.split(";")[0].strip().lower()
+    is_text_type = media_type.startswith("text/") or media_type.endswith(("json", "xml", "javascript"))
+    if not is_text_type or b"\0" in page.body[:8192]:
+        return ToolResult(f"{url} is not text ({media_type or 'unknown'}, {len(page.body):,} bytes).", failed=True)
     text = page.body.decode(_charset(page.content_type), "replace")
-    text = html_to_text(text) if kind in ("text/html", "application/xhtml+xml") else text
+    if media_type in ("text/html", "application/xhtml+xml"):
+        text = html_to_text(text)
     note = "\n[truncated: the page is longer]" if page.truncated or len(text) > MAX_CHARACTERS else ""
     return ToolResult(f"{page.status} {url}\n\n{text[:MAX_CHARACTERS]}{note}", failed=page.status >= 400)
 
 
-def _charset(kind: str) -> str:
+def _charset(content_type: str) -> str:
     """Return the encoding in a Content-Type header if it is a text encoding, otherwise "utf-8".
 
     Other codecs of Python, such as zip, may hang or fail on hostile input.
     """
-    match = re.search(r"charset=[\"']?([\w-]{1,40})", kind, re.IGNORECASE)
+    match = re.search(r"charset=[\"']?([\w-]{1,40})", content_type, re.IGNORECASE)
     try:
         name = codecs.lookup(match[1]).name if match else "utf-8"
     except LookupError:

@@ -4,6 +4,7 @@ from core.domain.problems import Problem
 from core.domain.visible import visible_name
 from core.tools.missing_path import missing_path
 from core.tools.tool_context import ToolContext
+from core.workspace.file_change import FileModes
 from core.workspace.paths import is_utf8_name
 
 LIMIT = 8 << 20
@@ -25,18 +26,19 @@ def refuse_undecodable_name(name: str) -> None:
         raise Problem(f"{visible_name(name)} cannot be changed.", "Its name is not UTF-8.", "Use another file.")
 
 
-def replace_file(context: ToolContext, name: str, body: bytes | None, mode: int = 0) -> tuple[int, int]:
-    """Replace the contents of a file, or remove it if `body` is None.
+def replace_file(context: ToolContext, name: str, body: bytes | None, mode: int = 0) -> FileModes:
+    """Replace the contents of a file, or remove it if `body` is None, and return its permission bits.
 
-    Return the permission bits before and after; 0 means that the file did not or does not exist.
+    `mode`: the new permission bits; 0 keeps the present ones.
     """
     refuse_undecodable_name(name)
     former_mode = context.broker.mode(context.broker.resolve(name))
+    allow_protected = bool(context.grant.protected_paths)
     if body is None:
-        context.broker.remove(name, allow_protected=bool(context.grant.protected_paths))
-    else:
-        context.broker.write(name, body, allow_protected=bool(context.grant.protected_paths), mode=mode)
-    return former_mode, 0 if body is None else mode or former_mode
+        context.broker.remove(name, allow_protected=allow_protected)
+        return FileModes(before=former_mode)
+    context.broker.write(name, body, allow_protected=allow_protected, mode=mode)
+    return FileModes(before=former_mode, after=mode or former_mode)
 
 
 def has_same_file_twice(context: ToolContext, names: list[str]) -> bool:

@@ -32,18 +32,28 @@ async def run(parameters: FindArguments, context: ToolContext) -> ToolResult:
 def _find_files(parameters: FindArguments, context: ToolContext) -> ToolResult:
     start = resolve_folder(parameters.path, context)
     walk, pattern = FolderWalk(context.folder.resolve()), pattern_parts(parameters.pattern)
-    paths: list[str] = []
+    lines: list[str] = []
     omitted = 0
     for path in walk.files(start):
-        if matches(pattern, path[len(start) :]):
-            omitted += len(paths) >= MAX_FILES
-            if len(paths) < MAX_FILES:
-                paths.append(printable_path(path))
-    notes = [f"{omitted:,} more"] if omitted else []
-    notes += [walk.incomplete] if walk.incomplete else []
-    if not paths:
-        notes.insert(0, "no matches")
-    return ToolResult("\n".join(paths + ([f"[{'; '.join(notes)}]"] if notes else [])))
+        if not matches(pattern, path[len(start) :]):
+            continue
+        if len(lines) < MAX_FILES:
+            lines.append(printable_path(path))
+        else:
+            omitted += 1
+    notes = [] if lines else ["no matches"]
+    if omitted:
+        notes.append(f"{omitted:,} more")
+    if walk.incomplete:
+        notes.append(walk.incomplete)
+    if notes:
+        lines.append(f"[{'; '.join(notes)}]")
+    return ToolResult("\n".join(lines))
+
+
+def described_search(pattern: str, folder: str) -> str:
+    """Return what the timeline shows for a call of a tool that searches for a pattern in a folder."""
+    return pattern if folder in ("", ".") else f"{pattern} in {folder}"
 
 
 def resolve_folder(name: str, context: ToolContext) -> tuple[str, ...]:
@@ -61,6 +71,6 @@ FIND = Tool(
     parameters=FindArguments,
     kind="find",
     access="read",
-    describe=lambda p: p.pattern if p.path in ("", ".") else f"{p.pattern} in {p.path}",
+    describe=lambda parameters: described_search(parameters.pattern, parameters.path),
     run=run,
 )

@@ -43,8 +43,9 @@ def required_git_revert(inner_path: str, change: FileChange) -> FileRevert | Non
     if path.name == REBASE_TODO:
         return _revert_commands(change.after or b"", change.before or b"")
     if path.name == COMMONDIR:
-        usual = re.fullmatch(r"worktrees/[^/]+/commondir", inner_path) and (change.after or b"").strip() == b"../.."
-        return None if usual or is_gone(change) else restore
+        is_of_worktree = re.fullmatch(r"worktrees/[^/]+/commondir", inner_path)
+        is_usual = is_of_worktree and (change.after or b"").strip() == b"../.."
+        return None if is_usual or is_gone(change) else restore
     if path.name not in CONFIG_FILES or is_gone(change):
         return None
     return _revert_config(change)
@@ -52,7 +53,8 @@ def required_git_revert(inner_path: str, change: FileChange) -> FileRevert | Non
 
 def _revert_config(change: FileChange) -> FileRevert | None:
     """Restore a configuration, or keep the harmless lines of a new one; None if the change is harmless."""
-    before, after = ((body or b"").decode("utf-8", "replace") for body in (change.before, change.after))
+    before = (change.before or b"").decode("utf-8", "replace")
+    after = (change.after or b"").decode("utf-8", "replace")
     if change.before is None:
         return None if is_harmless(after, before) else FileRevert(harmless_lines(after).encode())
     return None if is_harmless_change(after, before) else FileRevert(change.before)
@@ -70,10 +72,17 @@ def _names_own_strategy(body: bytes) -> bool:
     text = body.decode("utf-8", "replace")
     if text.strip() in STRATEGIES:
         return True
-    entries = [ENTRY.fullmatch(line.strip(" \t")) for line in text.splitlines() if not HEADER.fullmatch(line)]
-    return "[" in text and all(
-        entry and (entry[1].casefold() != "strategy" or (entry[2] or "").strip() in STRATEGIES) for entry in entries
-    )
+    lines = [line for line in text.splitlines() if not HEADER.fullmatch(line)]
+    return "[" in text and all(map(_is_harmless_option, lines))
+
+
+def _is_harmless_option(line: str) -> bool:
+    """Return whether a line of settings is valid, and if it sets the merge strategy, to one of STRATEGIES."""
+    entry = ENTRY.fullmatch(line.strip(" \t"))
+    if entry is None:
+        return False
+    key, value = entry[1].casefold(), (entry[2] or "").strip()
+    return key != "strategy" or value in STRATEGIES
 
 
 def is_gone(change: FileChange) -> bool:

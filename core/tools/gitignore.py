@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from core.domain.globs import matches
 
-MOST = 2_000  # patterns of one file
-LONGEST = 500
+MAX_PATTERNS = 2_000  # of one file
+MAX_LENGTH = 500  # characters of a pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,35 +26,38 @@ class IgnoreFile:
 
 def parse_gitignore(text: str, folder: Sequence[str]) -> IgnoreFile:
     """Parse the lines of a `.gitignore`. The last pattern that matches a path decides."""
-    patterns = (_pattern(line) for line in text.splitlines()[:MOST])
+    patterns = (_parse_pattern(line) for line in text.splitlines()[:MAX_PATTERNS])
     return IgnoreFile(tuple(folder), tuple(pattern for pattern in patterns if pattern))
 
 
-def _pattern(line: str) -> IgnorePattern | None:
-    line = line.rstrip() if not line.rstrip("\r\n").endswith("\\ ") else line.rstrip("\r\n")
-    if not line or line.startswith("#") or len(line) > LONGEST:
+def _parse_pattern(line: str) -> IgnorePattern | None:
+    """Parse a line; return None for an empty line, a comment and a too long pattern."""
+    unended = line.rstrip("\r\n")
+    text = unended if unended.endswith("\\ ") else unended.rstrip()
+    if not text or text.startswith("#") or len(text) > MAX_LENGTH:
         return None
-    negated = line.startswith("!")
-    line = line[1:] if negated else line
-    line = line.removeprefix("\\")
-    folders_only = line.endswith("/")
-    body = line.rstrip("/")
-    anchored = "/" in body
-    parts = tuple(part for part in body.split("/") if part)
+    pattern = text.removeprefix("!").removeprefix("\\")
+    is_anchored = "/" in pattern.rstrip("/")
+    parts = tuple(part for part in pattern.split("/") if part)
     if not parts:
         return None
-    return IgnorePattern(parts if anchored else ("**", *parts), negated, folders_only)
+    return IgnorePattern(
+        parts=parts if is_anchored else ("**", *parts),
+        negated=text.startswith("!"),
+        folders_only=pattern.endswith("/"),
+    )
 
 
-def is_ignored(path: Sequence[str], folder: bool, rules: Iterable[IgnoreFile]) -> bool:
-    """Return whether a path is ignored. `folder` says that it is a folder.
+def is_ignored(path: Sequence[str], is_folder: bool, ignore_files: Iterable[IgnoreFile]) -> bool:
+    """Return whether a path is ignored.
 
-    `rules` are ordered from the top folder down; later files override earlier ones.
+    `ignore_files` are ordered from the top folder down; later ones override earlier ones.
     """
     ignored = False
-    for rule in rules:
-        inner = path[len(rule.folder) :]
-        for pattern in rule.patterns:
-            if (folder or not pattern.folders_only) and ignored == pattern.negated and matches(pattern.parts, inner):
+    for ignore_file in ignore_files:
+        inner_path = path[len(ignore_file.folder) :]
+        for pattern in ignore_file.patterns:
+            applies = is_folder or not pattern.folders_only
+            if applies and ignored == pattern.negated and matches(pattern.parts, inner_path):
                 ignored = not pattern.negated
     return ignored

@@ -18,18 +18,21 @@ if TYPE_CHECKING:
 MAX_REFERENCES = 2_000  # `$ref`s followed in one validation, which nested references could extend exponentially
 MAX_ERRORS = 20
 MAX_QUOTED = 200  # characters of a value quoted in an error message
-SUBSCHEMAS = frozenset(  # keywords that contain a schema or a list of schemas
-    ("additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema", "else", "if", "items",
-     "not", "oneOf", "prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties")
-)  # fmt: skip
-NAMED_SUBSCHEMAS = frozenset(
-    ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+# Keywords that contain a schema or a list of schemas.
+SUBSCHEMAS = frozenset(
+    {"additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema", "else", "if", "items"}
+    | {"not", "oneOf", "prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
 )
-ANNOTATIONS = frozenset(  # keywords that no value can violate, or that only modify other keywords
-    ("$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "contentEncoding", "contentMediaType",
-     "contentSchema", "default", "definitions", "deprecated", "description", "else", "examples", "exclusiveMaximum",
-     "exclusiveMinimum", "id", "maxContains", "minContains", "readOnly", "then", "title", "writeOnly")
-)  # fmt: skip
+# Keywords that contain schemas by name.
+NAMED_SUBSCHEMAS = frozenset(
+    {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
+)
+# Keywords that no value can violate, or that only modify other keywords.
+ANNOTATIONS = frozenset(
+    {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "contentEncoding", "contentMediaType"}
+    | {"contentSchema", "default", "definitions", "deprecated", "description", "else", "examples", "exclusiveMaximum"}
+    | {"exclusiveMinimum", "id", "maxContains", "minContains", "readOnly", "then", "title", "writeOnly"}
+)
 FORMATS = ("date", "date-time", "email", "ipv4", "ipv6", "uri", "uuid")
 FENCE = re.compile(r"```[\w-]*")
 
@@ -75,17 +78,26 @@ def validation_errors(value: Any, schema: Any, location: str = "the value", *, f
 
 def extract_json(text: str) -> Any:
     """Parse a reply that is JSON as a whole, or that contains JSON in its only fenced block. Else raise ValueError."""
-    lines, fence_start, fenced = text.split("\n"), -1, []
-    for index, line in enumerate(lines):
-        if fence_start < 0 and FENCE.fullmatch(line):
-            fence_start = index
-        elif fence_start >= 0 and line.rstrip() == "```":
-            fenced.append("\n".join(lines[fence_start + 1 : index]))
-            fence_start = -1
+    blocks = _fenced_blocks(text)
     try:
-        return json.loads(fenced[0] if len(fenced) == 1 else text)
+        return json.loads(blocks[0] if len(blocks) == 1 else text)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+
+
+def _fenced_blocks(text: str) -> list[str]:
+    """Return the contents of the fenced code blocks in a Markdown text."""
+    blocks: list[str] = []
+    open_block: list[str] | None = None
+    for line in text.split("\n"):
+        if open_block is None:
+            open_block = [] if FENCE.fullmatch(line) else None
+        elif line.rstrip() == "```":
+            blocks.append("\n".join(open_block))
+            open_block = None
+        else:
+            open_block.append(line)
+    return blocks
 
 
 def _shortened(message: str) -> str:

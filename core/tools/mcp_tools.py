@@ -67,10 +67,15 @@ def mcp_tool(name: str) -> Tool:
         result = await context.servers.call_tool(
             parameters.server, parameters.tool, dict(parameters.arguments), on_progress, context.ask
         )
-        media = tuple(MediaContent(*image) for image in result.images)
+        media = tuple(MediaContent(image.name, image.media_type, image.body) for image in result.images)
         return ToolResult(result.text, failed=result.failed, media=media)
 
     return Tool(
-        name=name, description="", parameters=McpCall, kind="tool", access="network",
-        describe=lambda parameters: f"{parameters.tool} of {parameters.server}", run=run,
-    )  # fmt: skip
+        name=name,
+        description="",
+        parameters=McpCall,
+        kind="tool",
+        access="network",
+        describe=lambda parameters: f"{parameters.tool} of {parameters.server}",
+        run=run,
+    )

@@ -9,7 +9,8 @@ from core.tools.folder_walk import FolderWalk, printable_path
 from core.tools.tool_context import ToolContext
 from core.workspace.paths import printable
 
-MAX_WALKED_FILES, MAX_SIMILAR_FILES = 2_000, 12
+MAX_WALKED_FILES = 2_000
+MAX_SIMILAR_FILES = 12
 
 
 def missing_path(path: str, context: ToolContext, kind: str = "file") -> Problem:
@@ -21,9 +22,6 @@ def missing_path(path: str, context: ToolContext, kind: str = "file") -> Problem
     ranked = sorted(paths, key=lambda other: -SequenceMatcher(None, name, posixpath.basename(other)).ratio())
     similar = ", ".join(printable_path(tuple(other.split("/"))) for other in ranked[:MAX_SIMILAR_FILES])
     more = ", …" if len(paths) > MAX_SIMILAR_FILES else ""
-    files = (
-        f"The folder has: {similar}{more}."
-        if paths
-        else f"The folder has no {'folders' if kind == 'folder' else 'files'}."
-    )
-    return Problem(f"There is no {kind} {printable(path)}.", files, "Use one that exists.")
+    none = f"The folder has no {'folders' if kind == 'folder' else 'files'}."
+    cause = f"The folder has: {similar}{more}." if paths else none
+    return Problem(f"There is no {kind} {printable(path)}.", cause, "Use one that exists.")

@@ -10,13 +10,13 @@ from core.tools.file_changes import has_same_file_twice, read_bytes, replace_fil
 from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest
 from core.tools.text_files import decode_text, ends_with_crlf
-from core.tools.tool import Tool, ToolResult
+from core.tools.tool import KnownFile, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.tools.unified_diff import FilePatch, apply_diff, parse_diff
 from core.workspace.file_change import FileChange
 from core.workspace.threads import run_to_completion
 
-FILES = 100
+MAX_FILES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,16 @@ async def run(parameters: PatchArguments, context: ToolContext) -> ToolResult:
 
 def _patch(parameters: PatchArguments, context: ToolContext) -> ToolResult:
     files = parse_diff(parameters.diff)
-    if len(files) > FILES:
-        raise Problem(f"The diff changes {len(files)} files.", f"The limit is {FILES}.", "Split it.")
+    if len(files) > MAX_FILES:
+        raise Problem(f"The diff changes {len(files)} files.", f"The limit is {MAX_FILES}.", "Split it.")
     changes = [_change(file, context) for file in files]
     if has_same_file_twice(context, [change.path for change in changes]):
         raise Problem("Two names in the diff are the same file.", "", "Put all its hunks under one name.")
     changes = _write_all(context, changes)
     summary = ", ".join(f"{_verb(change)} {change.path}" for change in changes)
-    digests = tuple((change.path, content_digest(change.after)) for change in changes if change.after is not None)
-    return ToolResult(f"Patched: {summary}.", changes=tuple(changes), known_files=digests)
+    bodies = {change.path: change.after for change in changes if change.after is not None}
+    known_files = tuple(KnownFile(path, content_digest(body)) for path, body in bodies.items())
+    return ToolResult(f"Patched: {summary}.", changes=tuple(changes), known_files=known_files)
 
 
 def _change(file: FilePatch, context: ToolContext) -> FileChange:
@@ -46,7 +47,7 @@ def _change(file: FilePatch, context: ToolContext) -> FileChange:
     if not file.old:
         if context.broker.stat(file.path) is not None:
             raise Problem(f"{file.path} already exists.", "The diff creates it.", "Patch the existing file.")
-        return FileChange(file.path, None, apply_diff(file, "").encode())
+        return FileChange(file.path, before=None, after=apply_diff(file, "").encode())
     before = read_bytes(context, file.path)
     text = decode_text(before, file.path)
     if ends_with_crlf(text) and not any("\r" in line for hunk in file.hunks for line in hunk.old):
@@ -56,7 +57,7 @@ def _change(file: FilePatch, context: ToolContext) -> FileChange:
     if not file.new:
         if after:
             raise Problem(f"{file.path} would not be empty.", "The diff deletes the file.", "Remove every line.")
-        return FileChange(file.path, before, None)
+        return FileChange(file.path, before, after=None)
     return FileChange(file.path, before, after.encode())
 
 
@@ -69,13 +70,15 @@ def _write_all(context: ToolContext, changes: list[FileChange]) -> list[FileChan
             written.append(replace(change, modes=modes))
     except (OSError, Problem) as error:
         for change in reversed(written):
-            replace_file(context, change.path, change.before, change.modes[0])
+            replace_file(context, change.path, change.before, mode=change.modes.before)
         raise Problem("A file could not be written; nothing was changed.", f"{error}.", "") from error
     return written
 
 
 def _verb(change: FileChange) -> str:
-    return "created" if change.before is None else "deleted" if change.after is None else "changed"
+    if change.before is None:
+        return "created"
+    return "deleted" if change.after is None else "changed"
 
 
 def paths(parameters: PatchArguments) -> tuple[str, ...]:
@@ -87,8 +90,9 @@ def timeline_text(parameters: PatchArguments) -> str:
     try:
         names = paths(parameters)
     except Problem:
-        names = ()
-    return ", ".join(names[:3]) + (f", +{len(names) - 3}" if len(names) > 3 else "") if names else "a diff"
+        return "a diff"
+    more = f", +{len(names) - 3}" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
 
 
 PATCH = Tool(

@@ -14,7 +14,7 @@ from core.domain.problems import Problem
 from core.tools.missing_path import missing_path
 from core.tools.parameter_description import MAX_NUMBER, ParameterDescription
 from core.tools.read_before_edit import content_digest
-from core.tools.tool import MediaContent, Tool, ToolResult
+from core.tools.tool import KnownFile, MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.broker import READ_LIMIT
 from core.workspace.paths import printable
@@ -23,14 +23,15 @@ MAX_PART_BYTES = 1 << 20  # of a file that is too large to be read whole
 CHUNK_BYTES = 1 << 20
 BEGINNING_BYTES = 8_192  # of a file, in which a null byte shows that it is not text
 WHOLE_BYTES = 1_000  # a file up to this size is returned whole even if only some lines are requested
-SHOWN = 3_700_000  # maximum bytes of an image or PDF: as base64 about 5 MB, the lowest limit of the providers
-BEGINNINGS = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"%PDF-", "application/pdf"),
-)
+MAX_MEDIA_BYTES = 3_700_000  # of an image or PDF: as base64 about 5 MB, the lowest limit of the providers
+# The media types of images and PDFs, by their first bytes.
+MEDIA_TYPES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"%PDF-": "application/pdf",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +50,18 @@ async def run(parameters: ReadArguments, context: ToolContext) -> ToolResult:
         if context.broker.stat(parameters.path) is None:
             raise await asyncio.to_thread(missing_path, parameters.path, context) from problem
         raise
-    return await asyncio.to_thread(_read, parameters, context) if body is None else _result(parameters, body)
+    return await asyncio.to_thread(_read_large, parameters, context) if body is None else _result(parameters, body)
 
 
-def _read(parameters: ReadArguments, context: ToolContext) -> ToolResult:
+def _read_large(parameters: ReadArguments, context: ToolContext) -> ToolResult:
     with context.broker.open_file(parameters.path, allow_secrets=False) as file:
         size = os.fstat(file.fileno()).st_size
         if size > READ_LIMIT:
-            return _part_of_large_file(parameters, file, size)
+            return _read_part(parameters, file, size)
     return _result(parameters, context.broker.read(parameters.path, allow_secrets=False))
 
 
-def _part_of_large_file(parameters: ReadArguments, file: BinaryIO, size: int) -> ToolResult:
+def _read_part(parameters: ReadArguments, file: BinaryIO, size: int) -> ToolResult:
     """Read the selected lines of a text file that is too large to be read whole, or as many as MAX_PART_BYTES allow.
 
     The file does not count as read for an edit, because it is too large for one.
@@ -77,12 +78,14 @@ def _part_of_large_file(parameters: ReadArguments, file: BinaryIO, size: int) ->
     lines = _skip_lines(file, parameters.start - 1, size)
     if file.tell() >= size:
         return ToolResult(f"{parameters.path} has {lines:,} lines.", failed=True)
-    part, line = BytesIO(), parameters.start
-    while (not parameters.end or line <= parameters.end) and (
-        found := file.readline(min(MAX_PART_BYTES - part.tell(), size - file.tell()))
-    ):
-        part.write(found)
-        line += found.endswith(b"\n")
+    part = BytesIO()
+    line = parameters.start
+    while not parameters.end or line <= parameters.end:
+        text = file.readline(min(MAX_PART_BYTES - part.tell(), size - file.tell()))
+        if not text:
+            break
+        part.write(text)
+        line += text.endswith(b"\n")
     note = ""
     if part.tell() >= MAX_PART_BYTES:
         note = f"\n[Only the first {MAX_PART_BYTES:,} bytes of these lines were read, up to line {line:,}.]"
@@ -95,17 +98,19 @@ def _skip_lines(file: BinaryIO, count: int, size: int) -> int:
     `size` is where the file ends, because it may grow meanwhile.
     """
     file.seek(0)
-    skipped, chunk = 0, b""
-    while skipped < count and (following := file.read(min(CHUNK_BYTES, size - file.tell()))):
-        chunk = following
-        if skipped + (newlines := chunk.count(b"\n")) >= count:
+    skipped = 0
+    has_unended_line = False
+    while skipped < count and (chunk := file.read(min(CHUNK_BYTES, size - file.tell()))):
+        newlines = chunk.count(b"\n")
+        if skipped + newlines >= count:
             position = 0
             for _ in range(count - skipped):
                 position = chunk.index(b"\n", position) + 1
             file.seek(position - len(chunk), os.SEEK_CUR)
             return count
         skipped += newlines
-    return skipped + bool(chunk and not chunk.endswith(b"\n"))
+        has_unended_line = not chunk.endswith(b"\n")
+    return skipped + has_unended_line
 
 
 def _result(parameters: ReadArguments, body: bytes) -> ToolResult:
@@ -113,37 +118,38 @@ def _result(parameters: ReadArguments, body: bytes) -> ToolResult:
         return _media_result(parameters.path, media_type, body)
     if b"\0" in body[:BEGINNING_BYTES]:
         return _not_text(parameters.path, len(body))
-    digests = ((parameters.path, content_digest(body)),)
+    known_files = (KnownFile(parameters.path, content_digest(body)),)
+    is_partial = parameters.start > 1 or parameters.end
+    if is_partial and len(body) <= WHOLE_BYTES and parameters.start <= body.count(b"\n") + 1:
+        text = f"[The whole file, because it is short]\n{body.decode('utf-8', 'replace')}"
+        return ToolResult(text, known_files=known_files)
     # Only the requested lines are decoded: long runs read long files in small pieces.
-    partial = parameters.start > 1 or parameters.end
-    if partial and len(body) <= WHOLE_BYTES and parameters.start <= body.count(b"\n") + 1:
-        return ToolResult(
-            f"[The whole file, because it is short]\n{body.decode('utf-8', 'replace')}", known_files=digests
-        )
     selected = b"".join(islice(BytesIO(body), parameters.start - 1, parameters.end or None))
     if not selected and parameters.start > 1:
-        lines = body.count(b"\n") + (not body.endswith(b"\n") and bool(body))
+        has_unended_line = bool(body) and not body.endswith(b"\n")
+        lines = body.count(b"\n") + has_unended_line
         if parameters.start > max(lines, 1):
             return ToolResult(f"{parameters.path} has {lines:,} lines.", failed=True)
-    return ToolResult(selected.decode("utf-8", "replace"), known_files=digests)
+    return ToolResult(selected.decode("utf-8", "replace"), known_files=known_files)
 
 
 def _media_type(body: bytes) -> str:
     """Return the media type of an image or a PDF, by its first bytes; "" for anything else."""
     if body[:4] == b"RIFF" and body[8:12] == b"WEBP":
         return "image/webp"
-    return next((media_type for start, media_type in BEGINNINGS if body.startswith(start)), "")
+    return next((media_type for first_bytes, media_type in MEDIA_TYPES.items() if body.startswith(first_bytes)), "")
 
 
-def _media_result(path: str, kind: str, body: bytes) -> ToolResult:
-    name = posixpath.basename(path)
-    if len(body) > SHOWN:
-        return _too_large_to_view(path, kind, len(body))
-    return ToolResult(f"{path} ({kind}, {len(body):,} bytes)", media=(MediaContent(name, kind, body),))
+def _media_result(path: str, media_type: str, body: bytes) -> ToolResult:
+    if len(body) > MAX_MEDIA_BYTES:
+        return _too_large_to_view(path, media_type, len(body))
+    media = MediaContent(posixpath.basename(path), media_type, body)
+    return ToolResult(f"{path} ({media_type}, {len(body):,} bytes)", media=(media,))
 
 
-def _too_large_to_view(path: str, kind: str, size: int) -> ToolResult:
-    return ToolResult(f"{path} is too large to view: {kind}, {size:,} bytes; the limit is {SHOWN:,}.", failed=True)
+def _too_large_to_view(path: str, media_type: str, size: int) -> ToolResult:
+    message = f"{path} is too large to view: {media_type}, {size:,} bytes; the limit is {MAX_MEDIA_BYTES:,}."
+    return ToolResult(message, failed=True)
 
 
 def _not_text(path: str, size: int) -> ToolResult:

@@ -5,7 +5,7 @@ import posixpath
 from collections.abc import Mapping
 
 from core.domain.problems import Problem
-from core.tools.tool import ToolResult
+from core.tools.tool import KnownFile, ToolResult
 
 EXCERPT = 1_500
 
@@ -23,10 +23,11 @@ def updated_digests(digests: Mapping[str, str], result: ToolResult) -> dict[str,
     """Return the digests by path, updated with the files that a call has read, written or deleted."""
     updated = {**digests, **{normalized_path(path): digest for path, digest in result.known_files}}
     for change in result.changes:
+        path = normalized_path(change.path)
         if change.after is None:
-            updated.pop(normalized_path(change.path), None)
-        elif updated.get(normalized_path(change.path)) == (change.before and content_digest(change.before)):
-            updated[normalized_path(change.path)] = content_digest(change.after)
+            updated.pop(path, None)
+        elif updated.get(path) == (change.before and content_digest(change.before)):
+            updated[path] = content_digest(change.after)
     return updated
 
 
@@ -51,4 +52,4 @@ def unread_result(path: str, body: bytes, problem: Problem) -> ToolResult:
     if len(body) > EXCERPT:
         require_read(path, body, "")
     text = f"{problem}\nThe whole text of {path} is:\n{body.decode('utf-8', 'replace')}"
-    return ToolResult(text, failed=True, known_files=((path, content_digest(body)),))
+    return ToolResult(text, failed=True, known_files=(KnownFile(path, content_digest(body)),))

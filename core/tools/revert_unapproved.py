@@ -21,19 +21,20 @@ from core.tools.git_file_reverts import FileRevert
 from core.tools.tool_context import ToolContext
 from core.tools.trusted_config import is_trusted, moved_unchanged, required_revert
 from core.workspace import forced_access
-from core.workspace.bubblewrap import git_folders
 from core.workspace.command_record import CommandRecord
 from core.workspace.committed_files import FileVersion
-from core.workspace.file_change import FileChange, OriginalFile, UnrecordedChanges
+from core.workspace.file_change import FileChange, FolderChanges, OriginalFile, UnrecordedChanges
 from core.workspace.folder_listing import inside_git
 from core.workspace.git_branch import worktree_git_folders
+from core.workspace.git_folders import git_folders
 from core.workspace.git_settings_watch import GitSettingsWatch
 from core.workspace.paths import is_in_any
 from core.workspace.threads import run_in_thread, run_to_completion
 from core.workspace.unsettled import shortened
 
 # Reverted files are first copied to this folder in the data folder, because the user may have created one meanwhile.
-COPIES_FOLDER, MAX_COPIES = "taken-back", 200
+COPIES_FOLDER = "taken-back"
+MAX_COPIES = 200
 MIN_INTERVAL_S = 2.0  # seconds between two scans while a command runs
 REPEATED_INTERVAL_S = 0.4  # seconds to the next scan after one that reverted something
 MAX_REVERTS = 3  # after reverting the same file so often, the command is killed, because it keeps creating the file
@@ -66,7 +67,7 @@ def scan_and_revert(context: ToolContext, guard: "TrustedFilesGuard | None" = No
     """
     try:
         with context.scan.lock:
-            result = revert_unapproved(context, *context.scan.changes_since())
+            result = revert_unapproved(context, context.scan.changes_since())
             if guard:
                 guard.end(result.reverted)
             return result
@@ -75,12 +76,12 @@ def scan_and_revert(context: ToolContext, guard: "TrustedFilesGuard | None" = No
         raise
 
 
-def revert_unapproved(context: ToolContext, changes: Sequence[FileChange], missed: UnrecordedChanges) -> CommandChanges:
+def revert_unapproved(context: ToolContext, found: FolderChanges) -> CommandChanges:
     """Revert those of the changes to trusted files that are not approved, and return the remaining changes.
 
     Nothing is reverted if the user approved a command on a computer without a sandbox.
     """
-    changes = tuple(changes)
+    changes, missed = found
     if not _reverts_changes(context):
         return CommandChanges(changes, missed)
     reverting = _Reverting(context)
@@ -101,10 +102,10 @@ def revert_unapproved(context: ToolContext, changes: Sequence[FileChange], misse
         closed=missed.closed,
     )
     return CommandChanges(
-        tuple(change for change in changes if change.path not in reverted),
-        remaining,
-        tuple(sorted(reverted)),
-        tuple(map(shortened, unsettled)),
+        changes=tuple(change for change in changes if change.path not in reverted),
+        missed=remaining,
+        reverted=tuple(sorted(reverted)),
+        unsettled=tuple(map(shortened, unsettled)),
     )
 
 
@@ -131,19 +132,16 @@ class _Reverting:
         created = set(missed.created)
         candidates |= {path: FileChange(path, None, None) for path in missed.unrecorded if path in created}
         replaced = [path for path in missed.unrecorded if path not in created]
-        unapproved: list[tuple[FileChange, FileRevert]] = []
-        for path, change in sorted(candidates.items(), key=lambda item: not inside_git(item[0])):
-            if self._is_approved(path):
-                continue
-            if revert := self._required_revert(change):
-                unapproved.append((change, revert))
-        committed = self._brought_by_commits(change for change, _ in unapproved)
-        for change, revert in unapproved:
-            if change.path not in committed:
-                original = None
-                if revert.contents is not None:
-                    original = OriginalFile(revert.contents, change.modes[0] or 0o644)
-                self._put_back(change.path, original, change.after)
+        reverts: dict[str, FileRevert] = {}
+        for path in sorted(candidates, key=lambda path: not inside_git(path)):  # git folders first
+            if not self._is_approved(path) and (revert := self._required_revert(candidates[path])):
+                reverts[path] = revert
+        committed = self._in_commits(candidates[path] for path in reverts)
+        for path, revert in reverts.items():
+            if path not in committed:
+                mode = candidates[path].modes.before or 0o644
+                original = None if revert.contents is None else OriginalFile(revert.contents, mode)
+                self._put_back(path, original, candidates[path].after)
         unread = [path for path in replaced if not self._is_approved(path)]
         committed = self._committed_links(path for path in unread if path in missed.originals)
         for path in unread:  # Check each path only now: earlier reverts may change whether it is trusted.
@@ -179,15 +177,17 @@ class _Reverting:
     def _is_approved(self, path: str) -> bool:
         return is_in_any(path, self._context.grant.protected_paths)
 
-    def _brought_by_commits(self, changes: Iterable[FileChange]) -> set[str]:
+    def _in_commits(self, changes: Iterable[FileChange]) -> set[str]:
+        """Return the paths of the changed files that are contained in the user's commits as they are now."""
         return self._committed([version for change in changes if (version := self._version(change)) is not None])
 
     def _version(self, change: FileChange) -> FileVersion | None:
         """Return the file or link now at the path, to look it up in commits; None if no commit can contain it."""
-        if inside_git(change.path) or change.before == change.after is not None:
+        has_same_contents = change.after is not None and change.before == change.after
+        if inside_git(change.path) or has_same_contents:
             return None
         if change.after is not None:
-            return FileVersion(change.path, change.after, executable=bool(change.modes[1] & stat.S_IXUSR))
+            return FileVersion(change.path, change.after, executable=bool(change.modes.after & stat.S_IXUSR))
         with contextlib.suppress(Problem, OSError):
             return FileVersion(change.path, self._context.broker.read_link(change.path), link=True)
         return None
@@ -251,7 +251,7 @@ class TrustedFilesGuard:
         self._context = context
         self._on_revert = on_revert
         self._record = record
-        self._names = self._top()
+        self._names = self._top_names()
         self._active = _reverts_changes(context)
         self._scan_job: asyncio.Future[None] | None = None
         self._next = time.monotonic() + MIN_INTERVAL_S
@@ -281,10 +281,10 @@ class TrustedFilesGuard:
             return ""
         if repeated := sorted(path for path, count in list(self.counts.items()) if count >= MAX_REVERTS):
             return PERSISTENT.format(visible_name(repeated[0]))
-        names = self._top()
-        appeared = any(map(self._context.scan.is_trusted, names - self._names))
+        names = self._top_names()
+        has_trusted_name_appeared = any(map(self._context.scan.is_trusted, names - self._names))
         self._names = names
-        if appeared or time.monotonic() >= self._next:
+        if has_trusted_name_appeared or time.monotonic() >= self._next:
             self._scan_job = run_in_thread(None, self._scan_unless_stopped)
         return ""
 
@@ -301,13 +301,13 @@ class TrustedFilesGuard:
         with self._context.scan.lock, contextlib.suppress(Problem):  # The final scan raises it again.
             if self._has_ended:
                 return
-            result = revert_unapproved(self._context, *self._context.scan.trusted_changes())
+            result = revert_unapproved(self._context, self._context.scan.trusted_changes())
             reverted = result.reverted
             self.counts.update(reverted)
             if reverted and self._on_revert:
                 self._on_revert(reverted)
         if reverted:
-            self._names = self._top()
+            self._names = self._top_names()
         ended = time.monotonic()
         interval = REPEATED_INTERVAL_S if reverted else MIN_INTERVAL_S
         self._earliest = ended + SCAN_SHARE * (ended - began)
@@ -348,10 +348,14 @@ class TrustedFilesGuard:
                 return
             try:
                 found = None if path.startswith("/") else self._context.scan.changes_of(path)
-                result = revert_unapproved(self._context, *found) if found else None
+                result = revert_unapproved(self._context, found) if found is not None else None
             except (Problem, OSError, ValueError):
                 result = None
-            reverted = result.reverted if result else self._context.shared.revert() if path.startswith("/") else ()
+            reverted: tuple[str, ...] = ()
+            if result:
+                reverted = result.reverted
+            elif path.startswith("/"):  # a file of the shared repository of a linked worktree
+                reverted = self._context.shared.revert()
             self.counts.update(reverted)
         if reverted and self._on_revert:
             self._on_revert(reverted)
@@ -363,7 +367,8 @@ class TrustedFilesGuard:
         if self._on_revert:
             self._on_revert((path,))
 
-    def _top(self) -> frozenset[str]:
+    def _top_names(self) -> frozenset[str]:
+        """Return the names at the top of the folder and of its `.git`."""
         names: list[str] = []
         with contextlib.suppress(OSError):
             names += os.listdir(self._context.folder)  # noqa: PTH208 - only the names are needed
@@ -375,8 +380,9 @@ def _git_folders(context: ToolContext) -> list[str]:
     """Return the git folders that commands can write to: relative paths, or absolute for one outside the folder."""
     root = context.folder
     inside = [git for place in context.scan.git_places if (root / place).is_dir() for git in git_folders(root / place)]
+    relative_paths = [git.relative_to(root).as_posix() for git in inside]
     outside = worktree_git_folders(root)
-    return [*(git.relative_to(root).as_posix() for git in inside), *([str(outside[1])] if outside else [])]
+    return [*relative_paths, str(outside.common)] if outside else relative_paths
 
 
 def _keep_copy(context: ToolContext, path: str, body: bytes) -> None:

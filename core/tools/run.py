@@ -3,9 +3,9 @@
 import asyncio
 import json
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from annotated_types import Gt, Le
 
@@ -26,11 +26,13 @@ from core.workspace.file_change import UnrecordedChanges
 from core.workspace.folder_scan import FolderScan, SensitivePaths
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
 from core.workspace.output_buffer import OutputBuffer
+from core.workspace.paths import is_in_any
 from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox
 from core.workspace.threads import await_to_completion, run_to_completion
 
-DEFAULT_TIMEOUT_S, DAY_S = 120.0, 86_400.0
+DEFAULT_TIMEOUT_S = 120.0
+DAY_S = 86_400.0
 REVERTED = "reverted, because other programs trust it and the user did not approve it: {}; use write, which asks"
 UNSETTLED = "cannot be checked or reverted, so that every further call needs approval: {}; tell the user"
 RESTORED = "deleted, overwrote or hid history of a repository, which was restored; tell the user, who can delete it: {}"
@@ -41,10 +43,12 @@ UNCHECKED = (
 RECOVERED = "an earlier command was interrupted; its unapproved changes to these files were reverted: {}"
 LINKED = "hard links to files outside the folder that could not be copied, so a command can change these: {}"
 READ_ONLY = "this command needed no approval because it should only read, so the folder was read-only for it"
-HISTORY_VERBS = frozenset({
-    "gc", "prune", "maintenance", "reflog", "update-ref", "symbolic-ref", "branch", "tag", "stash", "notes", "replace",
-    "filter-branch", "filter-repo", "fast-import", "submodule", "worktree",
-})  # fmt: skip
+# Subcommands of git that can delete history.
+HISTORY_VERBS = frozenset(
+    {"gc", "prune", "maintenance", "reflog", "update-ref", "symbolic-ref", "branch", "tag", "stash", "notes"}
+    | {"replace", "filter-branch", "filter-repo", "fast-import", "submodule", "worktree"}
+)
+# The first two words of commands that switch or create branches.
 BRANCHING = frozenset({("git", "checkout"), ("git", "switch"), ("git", "branch")})
 RESCAN_S = 0.1  # seconds between two scans before a command
 MAX_SCANS = 10  # before a command; if background commands still change trusted files then, it is not run
@@ -63,6 +67,13 @@ class RunArguments:
     def __post_init__(self) -> None:
         if self.timeout_s is None:  # Set the default here, so that the permission request shows it.
             object.__setattr__(self, "timeout_s", DAY_S if self.background else DEFAULT_TIMEOUT_S)
+
+
+class _ScanBefore(NamedTuple):
+    """The result of a scan before a command, and notes for the model about what it found and restored."""
+
+    sensitive: SensitivePaths
+    notes: list[str]
 
 
 async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
@@ -89,21 +100,33 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
 async def _run(sandbox: Sandbox, parameters: RunArguments, context: ToolContext, turn: CommandTurn) -> ToolResult:
     if context.grant.protected_paths:
         await turn.run_alone()
-    sensitive, earlier = await _scan_before(context)
-    limits = CommandLimits(time_s=parameters.timeout_s or DEFAULT_TIMEOUT_S)
-    permit = await _permissions(context)
+    before = await _scan_before(context)
     request = CommandRequest(
-        command=parameters.command, folder=context.folder, limits=limits, permit=permit,
-        protected=sensitive.protected, hidden=sensitive.hidden, argv=context.grant.argv,
+        command=parameters.command,
+        folder=context.folder,
+        limits=CommandLimits(time_s=parameters.timeout_s or DEFAULT_TIMEOUT_S),
+        permit=await _permissions(context),
+        protected=before.sensitive.protected,
+        hidden=before.sensitive.hidden,
+        argv=context.grant.argv,
         loses_history=_loses_history(parameters.command, context),
         sets_upstream=_sets_upstream(parameters.command, context),
-    )  # fmt: skip
+    )
     if request.loses_history:
         await _drop_history(context, turn, background=parameters.background)
     if parameters.background:
         return await _run_in_background(sandbox, request, context, turn)
+    return await _run_in_foreground(sandbox, request, context, before.notes)
+
+
+async def _run_in_foreground(
+    sandbox: Sandbox, request: CommandRequest, context: ToolContext, earlier_notes: Sequence[str]
+) -> ToolResult:
+    """Run a command to its end, and return its result with all notes for the model."""
     record = await run_to_completion(record_command, context, context.scan)
-    guard, printed, listener = TrustedFilesGuard(context, record=record), OutputBuffer(), context.output_listener()
+    guard = TrustedFilesGuard(context, record=record)
+    printed = OutputBuffer()
+    listener = context.output_listener()
 
     def on_output(chunk: bytes) -> None:
         printed.add(chunk)
@@ -119,24 +142,23 @@ async def _run(sandbox: Sandbox, parameters: RunArguments, context: ToolContext,
         guard.close()
         raise
     await guard.stop()
-    history = await run_to_completion(_history_notes, context)
+    history_notes = await run_to_completion(_history_notes, context)
     outcome = await run_to_completion(scan_and_revert, context)
     guard.close()
-    missed = outcome.missed
     reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
+    refused = context.network_access.take_refused()
     notes = [
-        *result_notes(finished, missed, context.network_access.take_refused(), read_only=permit.read_only),
+        *result_notes(finished, outcome.missed, refused, read_only=request.permit.read_only),
         *_revert_notes(reverted, outcome.unsettled),
-        *earlier,
-        *history,
+        *earlier_notes,
+        *history_notes,
     ]
-    output = "".join([finished.output, *(f"\n[{note}]" for note in notes)])
     return ToolResult(
-        output,
-        bool(finished.killed_because) or finished.exit_code != 0,
-        finished.exit_code,
-        outcome.changes,
-        unrestorable=summarized_paths(missed.unrecorded),
+        output="".join([finished.output, *(f"\n[{note}]" for note in notes)]),
+        failed=bool(finished.killed_because) or finished.exit_code != 0,
+        exit_code=finished.exit_code,
+        changes=outcome.changes,
+        unrestorable=summarized_paths(outcome.missed.unrecorded),
         changed_history=await run_to_completion(_changed_history, context, context.scan),
     )
 
@@ -151,21 +173,23 @@ async def _record_stopped(context: ToolContext, guard: TrustedFilesGuard, printe
     await context.commands.record_stopped(ended)
 
 
-async def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
-    """Scan the folder before a command. Return its sensitive paths, and notes about recovered files and git history.
+async def _scan_before(context: ToolContext) -> _ScanBefore:
+    """Scan the folder before a command.
 
     The scan is the original state to which trusted files are reverted later. It must not contain changes by background
     commands, so it is repeated until they change no trusted file during a scan. Otherwise raise Problem.
     """
-    recovered, notes = await run_to_completion(recover_commands, context)
-    notes += [RECOVERED.format(_names(recovered))] if recovered else []
+    recovered = await run_to_completion(recover_commands, context)
+    notes = list(recovered.notes)
+    if recovered.reverted:
+        notes.append(RECOVERED.format(_names(recovered.reverted)))
     commands_run = context.commands.is_any_running()
     if not commands_run:
         await run_to_completion(context.shared.keep)
     for _ in range(MAX_SCANS):
         reverts = context.commands.count_reverts()
-        sensitive, scan_notes = await run_to_completion(_scan_once, context, commands_run)
-        notes += scan_notes
+        scan = await run_to_completion(_scan_once, context, commands_run)
+        notes += scan.notes
         if not commands_run:
             break
         await run_to_completion(context.commands.revert_changes)
@@ -175,31 +199,33 @@ async def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]
     else:
         cause = "A command in the background keeps changing files that other programs trust."
         raise Problem("The command was not run.", cause, "End that command first.")
-    return sensitive, list(dict.fromkeys(notes))
+    return _ScanBefore(scan.sensitive, list(dict.fromkeys(notes)))
 
 
-def _scan_once(context: ToolContext, commands_run: bool) -> tuple[SensitivePaths, list[str]]:
+def _scan_once(context: ToolContext, commands_run: bool) -> _ScanBefore:
     with context.scan.lock:
         sensitive = context.scan.scan_before(commands_run=commands_run, writes=not context.grant.read_only)
     notes = [LINKED.format(_names(sensitive.linked))] if sensitive.linked else []
     context.committed.begin(sensitive.git)
     if not context.grant.read_only:
         with context.scan.lock:
-            notes += _restore_history(context) if commands_run else []
-            if not commands_run:
+            if commands_run:
+                notes += _restore_history(context)
+            else:
                 context.history_changes.keep(sensitive.git)
-            incomplete, left_out = context.history.keep(sensitive.git)
-        notes += [UNKEPT.format(_names(incomplete))] if incomplete else []
-        _require_approval(context, left_out)
+            missing = context.history.keep(sensitive.git)
+        if missing.incomplete:
+            notes.append(UNKEPT.format(_names(missing.incomplete)))
+        _require_approval(context, missing.left_out)
     context.unsettled.add(sensitive.closed)
-    return sensitive, notes
+    return _ScanBefore(sensitive, notes)
 
 
-def _require_approval(context: ToolContext, left_out: Sequence[str]) -> None:
+def _require_approval(context: ToolContext, left_out: tuple[str, ...]) -> None:
     """Raise Problem if git history in the folders `left_out` could not be kept and the call is not approved."""
     if left_out and not context.grant.unsandboxed:
         context.unsettled.add(left_out)
-        cause = f"There are too many repositories to keep the history of these: {_names(tuple(left_out))}."
+        cause = f"There are too many repositories to keep the history of these: {_names(left_out)}."
         raise Problem("The command was not run.", cause, "Call again: the user is asked to approve it.")
 
 
@@ -208,13 +234,14 @@ async def _run_in_background(
 ) -> ToolResult:
     """Start a command in the background, and return at once with the ID for the `check` tool."""
     call, listener = context.call, context.output_listener()
-    forked_context, loop = replace(context, scan=context.scan.fork()), asyncio.get_running_loop()
+    forked_context = replace(context, scan=context.scan.fork())
+    loop = asyncio.get_running_loop()
 
-    def report(reverted: tuple[str, ...]) -> None:
+    def report_reverts(reverted: tuple[str, ...]) -> None:
         loop.call_soon_threadsafe(on_output, f"\n[{REVERTED.format(_names(reverted))}]\n".encode())
 
     record = await run_to_completion(record_command, context, forked_context.scan)
-    guard = TrustedFilesGuard(forked_context, report, record)
+    guard = TrustedFilesGuard(forked_context, report_reverts, record)
 
     def scan_changes() -> CommandEnd:
         try:
@@ -301,16 +328,15 @@ def _loses_history(command: str, context: ToolContext) -> bool:
     line = read_line(command)
     commands: Sequence[Sequence[str]] = line.parts if isinstance(line, ReadLine) else split_loosely(command)
     reason_of = irreversible_reason if isinstance(line, ReadLine) else possibly_irreversible_reason
-    for words in commands:
-        names = {posixpath.normpath(word) for word in words}
-        bases = {posixpath.basename(name) for name in names}
-        if reason_of(words) and (
-            ".git" in bases
-            or ("git" in bases and not HISTORY_VERBS.isdisjoint(words))
-            or any(place == name or place.startswith(f"{name}/") for place in repositories for name in names)
-        ):
-            return True
-    return False
+    return any(reason_of(words) and _concerns_history(words, repositories) for words in commands)
+
+
+def _concerns_history(words: Sequence[str], repositories: Collection[str]) -> bool:
+    """Return whether a command names a repository or `.git`, or runs git with one of HISTORY_VERBS."""
+    paths = {posixpath.normpath(word) for word in words}
+    names = {posixpath.basename(path) for path in paths}
+    runs_history_verb = "git" in names and not HISTORY_VERBS.isdisjoint(words)
+    return ".git" in names or runs_history_verb or any(is_in_any(place, paths) for place in repositories)
 
 
 def _sets_upstream(command: str, context: ToolContext) -> bool:
@@ -320,15 +346,13 @@ def _sets_upstream(command: str, context: ToolContext) -> bool:
     `git checkout -b x origin/x` does, so that no other program runs meanwhile.
     """
     line = read_line(command)
-    parts: Sequence[Sequence[str]] = line.parts if isinstance(line, ReadLine) else split_loosely(command)
-    if context.grant.irreversible and any(program_name(words[0]) == "git" and "push" in words for words in parts):
+    commands: Sequence[Sequence[str]] = line.parts if isinstance(line, ReadLine) else split_loosely(command)
+    pushes = any(program_name(words[0]) == "git" and "push" in words for words in commands)
+    if context.grant.irreversible and pushes:
         return True
-    others = [words for words in parts if tuple(words[:2]) not in BRANCHING]
-    return (
-        isinstance(line, ReadLine)
-        and len(others) < len(parts)
-        and all(words[0] == "cd" or only_reads(words) for words in others)
-    )
+    others = [words for words in commands if tuple(words[:2]) not in BRANCHING]
+    is_branching = isinstance(line, ReadLine) and len(others) < len(commands)
+    return is_branching and all(words[0] == "cd" or only_reads(words) for words in others)
 
 
 async def _drop_history(context: ToolContext, turn: CommandTurn, *, background: bool) -> None:
@@ -375,8 +399,9 @@ def summarized_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return the display names of the paths, or of their top-level folders (with a slash) if there are many paths."""
     if len(paths) <= MAX_NAMED_PATHS:
         return display_paths(paths)
-    tops = dict.fromkeys(top + slash for top, slash, _ in (path.partition("/") for path in paths))
-    return display_paths(tuple(tops))
+    parts = (path.partition("/") for path in paths)
+    top_level = dict.fromkeys(name + slash for name, slash, _ in parts)
+    return display_paths(tuple(top_level))
 
 
 def _names(paths: tuple[str, ...]) -> str:

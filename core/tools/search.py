@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from annotated_types import MaxLen, MinLen
 
@@ -18,7 +18,7 @@ from core.domain.globs import MAX_LENGTH, matches, pattern_parts
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_secret
 from core.tools.bounded_process import MAX_OUTPUT, TIMEOUT_S, BoundedOutput, run_bounded
-from core.tools.find import resolve_folder
+from core.tools.find import described_search, resolve_folder
 from core.tools.folder_walk import FolderWalk, printable_path
 from core.tools.missing_path import missing_path
 from core.tools.parameter_description import ParameterDescription
@@ -31,8 +31,11 @@ MAX_MATCHES = 200
 MAX_LINE = 400  # a longer matching line is cut off
 MAX_FILE_SIZE = 8 << 20  # bytes; larger files are not searched
 PROCESSES = 2
+MIN_SHARED = 200  # files beyond which the search is shared by several processes
 MAX_ARGUMENTS = 2_000  # files passed to one ripgrep process
 INVALID_PATTERN = 2  # exit code of ripgrep for a pattern that it does not support
+# A line that ripgrep prints, or that `searcher.py` prints with a NUL byte in place of the colon.
+OUTPUT_LINE = re.compile(rb"(?P<path>[^\0]*)\0(?P<number>\d+)[:\0](?P<text>.*)", re.DOTALL)
 LIMIT_NOTES = {
     "time": f"stopped after {TIMEOUT_S:g} s: the pattern is slow or the folder is large",
     "output": f"stopped after {MAX_OUTPUT >> 20} MB of output",
@@ -48,11 +51,42 @@ class SearchArguments:
     glob: Annotated[str, MaxLen(MAX_LENGTH), ParameterDescription("Only files that match, such as *.py")] = ""
 
 
+# The options of ripgrep, which must not walk the folder: it would also search files with secrets.
+RIPGREP_OPTIONS = (
+    *("--no-config", "--encoding=none", "--no-messages", "--crlf", "--no-ignore", "--hidden", "--color=never"),
+    *("--no-heading", "--null", "--with-filename", "--line-number", "--threads=1", "--max-columns=2000"),
+    *("--max-columns-preview", f"--max-filesize={MAX_FILE_SIZE}", f"--max-count={MAX_MATCHES + 1}"),
+)
+
+
+class MatchingLine(NamedTuple):
+    """A line that matches: the printable path of its file, its number from 1, and its text, cut off if it is long."""
+
+    path: str
+    number: int
+    text: str
+
+
+class _SearchStart(NamedTuple):
+    """The folder to search in, and the name of the only file to search there; "" for all."""
+
+    folder: tuple[str, ...]
+    file_name: str
+
+
+class _FilesToSearch(NamedTuple):
+    """The paths of files in the resolved workspace `root`, and why some are missing; "" if none are."""
+
+    root: Path
+    paths: list[tuple[str, ...]]
+    incomplete: str
+
+
 @dataclass(slots=True)
 class SearchMatches:
-    """The matching lines as (path, line number, text), and notes on why some may be missing."""
+    """The matching lines, and notes on why some may be missing."""
 
-    lines: list[tuple[str, int, str]] = field(default_factory=list)
+    lines: list[MatchingLine] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     file_names: dict[str, str] = field(default_factory=dict)  # printable path → path in the file system
 
@@ -68,44 +102,43 @@ async def search(parameters: SearchArguments, context: ToolContext, ripgrep: str
         message, fix = "The pattern is not a valid regular expression.", "Escape literal characters."
         raise Problem(message, f"{error}.", fix) from error
     results = SearchMatches()
-    root, paths, incomplete = await asyncio.to_thread(_files, parameters, context)
+    root, paths, incomplete = await asyncio.to_thread(_files_to_search, parameters, context)
     if incomplete:
         results.notes.append(incomplete)
     if paths:
         if ripgrep and not await _understands(ripgrep, parameters.pattern, root):
             ripgrep = None
-        shares = [paths[n::PROCESSES] for n in range(PROCESSES)] if len(paths) > 200 else [paths]
+        processes = PROCESSES if len(paths) > MIN_SHARED else 1
         async with asyncio.TaskGroup() as tasks:
-            for share in shares:
+            for number in range(processes):
+                share = paths[number::processes]
                 tasks.create_task(_run_search(ripgrep, parameters.pattern, root, share, results))
         if ripgrep:  # It opens files by path, so a folder replaced by a link may lead outside.
             results.lines = await asyncio.to_thread(_confirmed, results, context.broker)
     return _result_of(results)
 
 
-def _search_root(name: str, context: ToolContext) -> tuple[tuple[str, ...], str]:
-    """Return the folder to walk, and the name of the only file to search in it; "" for all."""
+def _search_start(name: str, context: ToolContext) -> _SearchStart:
+    """Return where to search, given the path of a folder or file; raise Problem if there is none."""
     status = context.broker.stat(name)
     if status is not None and stat.S_ISREG(status.st_mode):
-        return resolve_folder(posixpath.dirname(name) or ".", context), posixpath.basename(name)
+        return _SearchStart(resolve_folder(posixpath.dirname(name) or ".", context), posixpath.basename(name))
     if status is None or not stat.S_ISDIR(status.st_mode):
         raise missing_path(name, context, "file or folder")
-    return resolve_folder(name, context), ""
+    return _SearchStart(resolve_folder(name, context), file_name="")
 
 
-def _files(parameters: SearchArguments, context: ToolContext) -> tuple[Path, list[tuple[str, ...]], str]:
-    """Return the workspace, the paths of the files to search, and why the list is incomplete ("" if it is complete).
-
-    Files with secrets are never searched.
-    """
-    start, file_name = _search_root(parameters.path, context)
+def _files_to_search(parameters: SearchArguments, context: ToolContext) -> _FilesToSearch:
+    """Return the files to search, never those with secrets."""
+    start, file_name = _search_start(parameters.path, context)
     root = context.folder.resolve()
+    walk = FolderWalk(root)
     if file_name:
-        path = (*start, file_name)
-        return root, [] if is_secret("/".join(path)) else [path], ""
-    walk, pattern = FolderWalk(root), pattern_parts(parameters.glob) if parameters.glob else ("**",)
-    paths = [path for path in walk.files(start) if matches(pattern, path[len(start) :])]
-    return root, [path for path in paths if not is_secret("/".join(path))], walk.incomplete
+        paths = [(*start, file_name)]
+    else:
+        pattern = pattern_parts(parameters.glob) if parameters.glob else ("**",)
+        paths = [path for path in walk.files(start) if matches(pattern, path[len(start) :])]
+    return _FilesToSearch(root, [path for path in paths if not is_secret("/".join(path))], walk.incomplete)
 
 
 async def _run_search(
@@ -130,30 +163,29 @@ async def _understands(ripgrep: str, pattern: str, root: Path) -> bool:
 async def _with_ripgrep(
     ripgrep: str, pattern: str, root: Path, paths: Sequence[tuple[str, ...]], results: SearchMatches
 ) -> None:
-    """Search the files `paths` with ripgrep. It must not walk the folder, because `_files` excludes secret files."""
-    options = ["--no-config", "--encoding=none", "--no-messages", "--crlf", "--no-ignore", "--hidden",
-               "--color=never", "--no-heading", "--null", "--with-filename", "--line-number", "--threads=1",
-               f"--max-filesize={MAX_FILE_SIZE}", f"--max-count={MAX_MATCHES + 1}", "--max-columns=2000",
-               "--max-columns-preview"]  # fmt: skip
     for batch in _batches(["/".join(path) for path in paths]):
-        command = [ripgrep, *options, f"--regexp={pattern}", "--", *batch]
+        command = [ripgrep, *RIPGREP_OPTIONS, f"--regexp={pattern}", "--", *batch]
         output = await run_bounded(command, b"", root)
         _collect(output, results)
         if output.stopped_by or len(results.lines) > MAX_MATCHES:
             return
 
 
-def _confirmed(results: SearchMatches, broker: FileBroker) -> list[tuple[str, int, str]]:
+def _confirmed(results: SearchMatches, broker: FileBroker) -> list[MatchingLine]:
     """Return the matching lines that FileBroker also reads. Others may be from outside the folder, through a link."""
-    confirmed: list[tuple[str, int, str]] = []
-    for name in {name for name, _, _ in results.lines}:
+    lines_by_path: dict[str, list[MatchingLine]] = {}
+    for line in results.lines:
+        lines_by_path.setdefault(line.path, []).append(line)
+    confirmed: list[MatchingLine] = []
+    for path, lines in lines_by_path.items():
         try:
-            body = broker.read(results.file_names[name], MAX_FILE_SIZE, allow_secrets=False).split(b"\n")
+            present = broker.read(results.file_names[path], MAX_FILE_SIZE, allow_secrets=False).split(b"\n")
         except Problem:
             continue
-        for _, number, text in (line for line in results.lines if line[0] == name):
-            if number <= len(body) and _decoded(body[number - 1]).startswith(text.removesuffix("…")):
-                confirmed.append((name, number, text))
+        for line in lines:
+            is_present = line.number <= len(present)
+            if is_present and _decoded(present[line.number - 1]).startswith(line.text.removesuffix("…")):
+                confirmed.append(line)
     return confirmed
 
 
@@ -175,21 +207,24 @@ def _batches(names: list[str], max_size: int = 100_000) -> list[list[str]]:
 
 
 def _collect(output: BoundedOutput, results: SearchMatches) -> None:
+    """Add the lines that ripgrep or `searcher.py` printed to the results, and a note if it exceeded a limit."""
     for line in output.text.split(b"\n"):
-        path, path_end, remainder = line.partition(b"\0")
-        number, number_end, text = remainder.replace(b":", b"\0", 1).partition(b"\0") if path_end else (b"", b"", b"")
-        if number_end and number.isdigit():
-            name = printable_path(tuple(os.fsdecode(path).removeprefix("./").split("/")))
-            decoded = _decoded(text)
-            results.file_names[name] = os.fsdecode(path).removeprefix("./")
-            results.lines.append((name, int(number), decoded[:MAX_LINE] + ("…" if len(decoded) > MAX_LINE else "")))
+        match = OUTPUT_LINE.fullmatch(line)
+        if match is None:
+            continue
+        file_name = os.fsdecode(match["path"]).removeprefix("./")
+        path = printable_path(tuple(file_name.split("/")))
+        text = _decoded(match["text"])
+        shortened = text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}…"
+        results.file_names[path] = file_name
+        results.lines.append(MatchingLine(path, int(match["number"]), shortened))
     note = LIMIT_NOTES.get(output.stopped_by)
     if note and note not in results.notes:
         results.notes.append(note)
 
 
 def _result_of(results: SearchMatches) -> ToolResult:
-    lines = [f"{name}:{number}: {text}" for name, number, text in sorted(results.lines)]
+    lines = [f"{path}:{number}: {text}" for path, number, text in sorted(results.lines)]
     if len(lines) > MAX_MATCHES:
         results.notes.insert(0, f"only the first {MAX_MATCHES} matches are shown")
     if not lines:
@@ -204,6 +239,6 @@ SEARCH = Tool(
     parameters=SearchArguments,
     kind="search",
     access="read",
-    describe=lambda p: p.pattern if p.path in ("", ".") else f"{p.pattern} in {p.path}",
+    describe=lambda parameters: described_search(parameters.pattern, parameters.path),
     run=run,
 )

@@ -9,12 +9,13 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT
 from core.tools.git_file_reverts import required_git_revert
 from core.workspace import forced_access
-from core.workspace.broker import FileBroker
+from core.workspace.broker import EntryKind, FileBroker
 from core.workspace.file_change import FileChange
 from core.workspace.folder_listing import FILES, GitTrees
 from core.workspace.git_branch import worktree_git_folders
@@ -22,6 +23,13 @@ from core.workspace.paths import is_in_any
 from core.workspace.trusted_places import SAFE_MARK, git_acts_on
 
 SUBFOLDERS = ("modules", "worktrees")  # folders in `.git` that contain git folders of submodules and worktrees
+
+
+class _Entry(NamedTuple):
+    """The path of a file or folder in a git folder, and its kind."""
+
+    path: str
+    kind: EntryKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +51,22 @@ class SharedRepository:
         self._git: Path | None = None
         self._files: dict[str, _File] = {}
         self._folders: set[str] = set()
-        self._protected: dict[str, int] = {}  # protected path → inode; 0 if the sandbox creates it
+        self._protected: dict[str, int | None] = {}  # protected path → inode; None if the sandbox creates it
         self._trees = GitTrees()
 
     def keep(self) -> None:
         """Remember the contents of all files that git acts on, before a command."""
         folders = worktree_git_folders(self._folder)
-        self._git = folders[1] if folders else None
+        self._git = folders.common if folders else None
         if self._git is None:
             return
         with self._open() as broker:
             entries = list(self._walk(broker))
             self._files = dict(_read(broker, entries))
-            self._folders = {path for path, kind in entries if kind == "folder"}
-            heads = (path for path, kind in entries if kind == "file" and path.endswith("/HEAD"))
+            self._folders = {entry.path for entry in entries if entry.kind == "folder"}
+            heads = (entry.path for entry in entries if entry.kind == "file" and entry.path.endswith("/HEAD"))
             tops = {"", *(path.removesuffix("/HEAD") for path in heads)}  # git folders, also those of submodules
-            self._protected = {
-                place: status.st_ino if status else 0
-                for top in tops
-                for parts in READ_ONLY_IN_GIT
-                if (status := broker.stat(place := "/".join(filter(None, (top, *parts))))) or parts == ("hooks",)
-            }
+            self._protected = _protected_places(broker, tops)
 
     def revert(self) -> tuple[str, ...]:
         """Revert changes since `keep` that would make git run a program. Return the absolute paths of those files."""
@@ -100,10 +103,10 @@ class SharedRepository:
         """
         place = next((place for place in self._protected if is_in_any(path, (place,))), "")
         status = broker.stat(place) if place else None
-        return status is not None and self._protected[place] in (0, status.st_ino)
+        return status is not None and self._protected[place] in (None, status.st_ino)
 
-    def _walk(self, broker: FileBroker) -> Iterator[tuple[str, str]]:
-        """Yield each path in the git folder with its kind.
+    def _walk(self, broker: FileBroker) -> Iterator[_Entry]:
+        """Yield each file and folder in the git folder.
 
         In large folders such as `objects`, only subfolders that do not belong there are searched. Raise Problem if
         there are too many files.
@@ -123,7 +126,7 @@ class SharedRepository:
                 )
             for name, kind in entries:
                 path = f"{folder}/{name}" if folder else name
-                yield path, kind
+                yield _Entry(path, kind)
                 if kind != "folder":
                     continue
                 if name in LARGE_IN_GIT and folder.rpartition("/")[2] not in SUBFOLDERS:
@@ -132,15 +135,30 @@ class SharedRepository:
                     waiting.append(path)
 
 
-def _read(broker: FileBroker, entries: Iterable[tuple[str, str]]) -> Iterator[tuple[str, _File]]:
+def _protected_places(broker: FileBroker, git_folders: Iterable[str]) -> dict[str, int | None]:
+    """Return the paths that the sandbox protects, with their inodes; None for hooks that do not exist yet."""
+    places: dict[str, int | None] = {}
+    for git_folder in git_folders:
+        for parts in READ_ONLY_IN_GIT:
+            place = "/".join(filter(None, (git_folder, *parts)))
+            if status := broker.stat(place):
+                places[place] = status.st_ino
+            elif parts == ("hooks",):
+                places[place] = None
+    return places
+
+
+def _read(broker: FileBroker, entries: Iterable[_Entry]) -> Iterator[tuple[str, _File]]:
     """Yield the path and contents of the entries that are files git acts on, symbolic links, or SAFE_MARK."""
     for path, kind in entries:
-        is_link = kind == "link" and (path.rpartition("/")[2] != "HEAD" or "logs" in path.split("/"))
-        if is_link or (kind == "folder" and path == SAFE_MARK):
-            yield path, _File(None, 0)
+        is_head = path.rpartition("/")[2] == "HEAD" and "logs" not in path.split("/")
+        is_mark = kind == "folder" and path == SAFE_MARK
+        if is_mark or (kind == "link" and not is_head):
+            yield path, _File(body=None, mode=0)
         elif kind not in ("folder", "link") and git_acts_on(f".git/{path}"):
             try:
                 status = broker.stat(path)
-                yield path, _File(broker.read(path), stat.S_IMODE(status.st_mode) if status else 0o644)
+                mode = stat.S_IMODE(status.st_mode) if status else 0o644
+                yield path, _File(broker.read(path), mode)
             except Problem:
-                yield path, _File(None, 0)
+                yield path, _File(body=None, mode=0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from core.domain.events import SessionEvent
 from core.tools.tool_context import ToolContext
@@ -22,6 +22,13 @@ class MediaContent:
     body: bytes
 
 
+class KnownFile(NamedTuple):
+    """A file whose contents the model knows, and the digest of these contents."""
+
+    path: str
+    digest: str
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """The result of a call.
@@ -29,7 +36,7 @@ class ToolResult:
     Attributes:
         output: the text for the model.
         changes: the changed files.
-        known_files: files whose contents the model now knows, as pairs of path and digest.
+        known_files: the files whose contents the model now knows.
         media: images and documents for the model.
         unrestorable: display names of further changed files, whose contents were not recorded.
         changed_history: the git folders in which references, such as branches and tags, were changed.
@@ -39,7 +46,7 @@ class ToolResult:
     failed: bool = False
     exit_code: int | None = None
     changes: tuple[FileChange, ...] = ()
-    known_files: tuple[tuple[str, str], ...] = ()
+    known_files: tuple[KnownFile, ...] = ()
     media: tuple[MediaContent, ...] = ()
     unrestorable: tuple[str, ...] = ()
     changed_history: tuple[str, ...] = ()

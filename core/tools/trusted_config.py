@@ -6,6 +6,7 @@ Trusted files are those whose contents other programs act on: the configuration 
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from core.domain.git_config import is_harmless
 from core.domain.problems import Problem
@@ -17,6 +18,13 @@ from core.workspace.file_change import FileChange
 from core.workspace.folder_listing import inside_git
 from core.workspace.git_branch import worktree_git_folders
 from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES, REMOTE_FOLDERS
+
+
+class _Move(NamedTuple):
+    """The old and the new path of a moved file."""
+
+    old: str
+    new: str
 
 
 def required_revert(context: ToolContext, change: FileChange) -> FileRevert | None:
@@ -49,26 +57,28 @@ def moved_unchanged(changes: Iterable[FileChange], had_folder: Callable[[str], b
     The folder must be new, and all of its files must come from one folder. Otherwise, other programs could begin to act
     on a file, as git does on a `config` once there is a `HEAD` next to it.
     """
-    removed: dict[tuple[str, bytes], str] = {}
-    moves: dict[str, list[tuple[str, str]]] = {}  # new folder → (old path, new path) of each file
-    removed_first = sorted(changes, key=lambda change: change.before is None)
-    for change in removed_first:
-        body = change.before if change.after is None else change.after
-        if body is None or (change.before is not None and change.after is not None):
+    changes = list(changes)
+    # Old paths, by the end of the path and the contents.
+    removed = {
+        (_tail(change.path), change.before): change.path
+        for change in changes
+        if change.before is not None and change.after is None
+    }
+    moves_by_folder: dict[str, list[_Move]] = {}  # by the new folder
+    for change in changes:
+        if change.before is not None or change.after is None:
             continue
         tail = _tail(change.path)
-        key = (tail, body)
-        if change.after is None:
-            removed[key] = change.path
-        elif key in removed and (folder := change.path.removesuffix(tail).rstrip("/")) and not had_folder(folder):
-            moves.setdefault(folder, []).append((removed[key], change.path))
-    return {
-        path
-        for pairs in moves.values()
-        if len({old.removesuffix(_tail(old)) for old, _ in pairs}) == 1
-        for pair in pairs
-        for path in pair
-    }
+        folder = change.path.removesuffix(tail).rstrip("/")
+        old_path = removed.get((tail, change.after))
+        if old_path is not None and folder and not had_folder(folder):
+            moves_by_folder.setdefault(folder, []).append(_Move(old_path, change.path))
+    moved: set[str] = set()
+    for moves in moves_by_folder.values():
+        old_folders = {move.old.removesuffix(_tail(move.old)) for move in moves}
+        if len(old_folders) == 1:
+            moved.update(path for move in moves for path in move)
+    return moved
 
 
 def _tail(path: str) -> str:
@@ -98,8 +108,8 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
 def _is_worktree(folder: Path, inner: PurePosixPath) -> bool:
     """Return whether `inner` is a linked worktree of the workspace's own repository."""
     of_folder, of_worktree = worktree_git_folders(folder), worktree_git_folders(folder / inner)
-    common = of_folder[1] if of_folder else Path(os.path.realpath(folder), ".git")
-    return of_worktree is not None and of_worktree[1] == common
+    common = of_folder.common if of_folder else Path(os.path.realpath(folder), ".git")
+    return of_worktree is not None and of_worktree.common == common
 
 
 def _is_plain(broker: FileBroker, folder: PurePosixPath) -> bool:
@@ -108,7 +118,7 @@ def _is_plain(broker: FileBroker, folder: PurePosixPath) -> bool:
     Configuration and hooks must be harmless. Symbolic links are not, because their targets can change later.
     """
     try:
-        kinds = dict(broker.entries(str(folder)))
+        kinds: dict[str, str] = dict(broker.entries(str(folder)))
         hooks = broker.entries(f"{folder}/hooks") if kinds.get("hooks") == "folder" else []
         configs = [broker.read(f"{folder}/{name}") for name in CONFIG_FILES if kinds.get(name) == "file"]
         names_more = "refs" not in folder.parts and _has_remotes_or_attributes(broker, folder, kinds)
@@ -120,7 +130,7 @@ def _is_plain(broker: FileBroker, folder: PurePosixPath) -> bool:
         and not names_more
         and all(kinds.get(name, kind) == kind for name, kind in usual.items())
         and all(is_harmless(config.decode("utf-8", "replace")) for config in configs)
-        and all(name.endswith(".sample") for name, _ in hooks)
+        and all(hook.name.endswith(".sample") for hook in hooks)
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from core.domain.problems import Problem
 
-HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+HUNK = re.compile(r"@@ -(?P<start>\d{1,9})(?:,(?P<old_count>\d{1,9}))? \+\d{1,9}(?:,(?P<new_count>\d{1,9}))? @@")
 NO_FILE = "/dev/null"
 UNSUPPORTED = ("GIT binary patch", "Binary files ", "rename from ", "rename to ", "copy from ", "copy to ")
 
@@ -72,15 +72,20 @@ def _check_files(files: list[FilePatch]) -> None:
 
 
 def _parse_names(old: str, new: str, index: int) -> FilePatch:
-    names = [line[4:].split("\t")[0].strip() for line in (old, new)]
-    if any(name.startswith('"') for name in names):
-        raise _problem_at(index, "Quoted file names are not supported.", "Write the name without quotes.")
-    old_name, new_name = ("" if name == NO_FILE else name for name in names)
-    if all(not name or name.startswith(side) for name, side in ((old_name, "a/"), (new_name, "b/"))):
-        old_name, new_name = old_name[2:], new_name[2:]
+    old_name, new_name = _parse_name(old.removeprefix("--- "), index), _parse_name(new.removeprefix("+++ "), index)
+    if (not old_name or old_name.startswith("a/")) and (not new_name or new_name.startswith("b/")):
+        old_name, new_name = old_name.removeprefix("a/"), new_name.removeprefix("b/")
     if not (old_name or new_name) or (old_name and new_name and old_name != new_name):
         raise _problem_at(index, "The two names differ.", "Renames are not supported; move files with a command.")
     return FilePatch(old_name, new_name)
+
+
+def _parse_name(text: str, index: int) -> str:
+    """Return the name in a --- or +++ line, which a time stamp may follow; "" for NO_FILE."""
+    name = text.split("\t")[0].strip()
+    if name.startswith('"'):
+        raise _problem_at(index, "Quoted file names are not supported.", "Write the name without quotes.")
+    return "" if name == NO_FILE else name
 
 
 def _parse_hunk(lines: list[str], index: int, file: FilePatch) -> int:
@@ -88,8 +93,8 @@ def _parse_hunk(lines: list[str], index: int, file: FilePatch) -> int:
     match = HUNK.match(lines[index])
     if match is None:
         raise _problem_at(index, "The @@ line is invalid.", "Write it as @@ -line,count +line,count @@.")
-    hunk = PatchHunk(int(match[1]))
-    old_count, new_count = (1 if match[n] is None else int(match[n]) for n in (2, 4))
+    hunk = PatchHunk(int(match["start"]))
+    old_count, new_count = int(match["old_count"] or 1), int(match["new_count"] or 1)
     header_index = index
     index += 1
     while (len(hunk.old), len(hunk.new)) != (old_count, new_count):

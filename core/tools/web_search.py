@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from core.domain.address import check_address, origin_of
@@ -13,8 +13,8 @@ from core.models.json_values import as_objects, as_text, get_path, parse_json
 from core.settings.api_keys import ApiKeys, KeyOwner
 from core.settings.schema import Settings
 
-SECONDS = 30.0
-LARGEST = 2 << 20
+TIMEOUT_S = 30.0
+MAX_RESPONSE_BYTES = 2 << 20
 SETTINGS_HINT = "Check Settings, Web search."
 
 
@@ -34,6 +34,13 @@ class WebSearchRequest:
     url: str
     headers: Mapping[str, str]
     body: bytes | None = None
+
+
+class WebSearchResponse(NamedTuple):
+    """The HTTP status and body with which a search engine answers."""
+
+    status: int
+    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,35 +68,45 @@ def _tavily(base: str, key: str, query: str, count: int) -> WebSearchRequest:
     return WebSearchRequest(f"{base}/search", headers, json.dumps({"query": query, "max_results": count}).encode())
 
 
-def _read(excerpt_key: str, *path: str) -> Callable[[Any], list[WebResult]]:
+def _result_parser(excerpt_key: str, *path: str) -> Callable[[Any], list[WebResult]]:
     """Return a function that reads the list of results at `path` in a JSON response. Results without a URL are skipped.
 
     `excerpt_key` is the key of the excerpt in each result.
     """
 
-    def hits(response: Any) -> list[WebResult]:
+    def parse_results(response: Any) -> list[WebResult]:
         rows = as_objects(get_path(response, *path))
         return [
-            WebResult(as_text(row.get("title")), as_text(row["url"]), as_text(row.get(excerpt_key)))
+            WebResult(title=as_text(row.get("title")), url=as_text(row["url"]), excerpt=as_text(row.get(excerpt_key)))
             for row in rows
             if as_text(row.get("url"))
         ]
 
-    return hits
+    return parse_results
 
 
 WEB_SEARCH_ENGINES: Mapping[str, WebSearchEngine] = MappingProxyType(
     {
-        "searxng": WebSearchEngine("SearXNG", "http://127.0.0.1:8888", "", _searxng, _read("content", "results")),
+        "searxng": WebSearchEngine(
+            title="SearXNG",
+            url="http://127.0.0.1:8888",
+            variable="",
+            request=_searxng,
+            parse_results=_result_parser("content", "results"),
+        ),
         "brave": WebSearchEngine(
-            "Brave Search",
-            "https://api.search.brave.com",
-            "BRAVE_API_KEY",
-            _brave,
-            _read("description", "web", "results"),
+            title="Brave Search",
+            url="https://api.search.brave.com",
+            variable="BRAVE_API_KEY",
+            request=_brave,
+            parse_results=_result_parser("description", "web", "results"),
         ),
         "tavily": WebSearchEngine(
-            "Tavily", "https://api.tavily.com", "TAVILY_API_KEY", _tavily, _read("content", "results")
+            title="Tavily",
+            url="https://api.tavily.com",
+            variable="TAVILY_API_KEY",
+            request=_tavily,
+            parse_results=_result_parser("content", "results"),
         ),
     }
 )
@@ -131,22 +148,23 @@ class WebSearch:
         engine = WEB_SEARCH_ENGINES.get(settings.search_engine)
         if engine is None:
             raise Problem("No search engine is set up.", "", "Continue without one, or ask the user to set one up.")
-        key = ""
-        if engine.variable:
-            key_lookup = await self.secrets.find(key_owner(settings.search_engine, settings))
-            if not key_lookup.value:
-                cause = key_lookup.error.message if key_lookup.error else "None is set."
-                raise Problem(f"{engine.title} needs an API key.", cause, f"Ask the user to set one. {SETTINGS_HINT}")
-            key = key_lookup.value
+        key = await self._find_key(engine, settings) if engine.variable else ""
         request = engine.request(_base(settings.search_engine, settings), key, query, count)
-        status, body = await _send(request, key, settings)
-        if status >= 400:
-            reason = _refusal_reason(settings.search_engine, status)
+        response = await _send(request, key, settings)
+        if response.status >= 400:
+            reason = _refusal_reason(settings.search_engine, response.status)
             raise Problem(f"{engine.title} refused the search.", reason, SETTINGS_HINT)
-        response = parse_json(body.decode("utf-8", "replace"))
-        if not isinstance(response, dict):
+        content = parse_json(response.body.decode("utf-8", "replace"))
+        if not isinstance(content, dict):
             raise Problem(f"{engine.title} did not return results.", "The response is not JSON.", SETTINGS_HINT)
-        return engine.parse_results(response)[:count]
+        return engine.parse_results(content)[:count]
+
+    async def _find_key(self, engine: WebSearchEngine, settings: Settings) -> str:
+        key = await self.secrets.find(key_owner(settings.search_engine, settings))
+        if not key.value:
+            cause = key.error.message if key.error else "None is set."
+            raise Problem(f"{engine.title} needs an API key.", cause, f"Ask the user to set one. {SETTINGS_HINT}")
+        return key.value
 
 
 def _refusal_reason(name: str, status: int) -> str:
@@ -157,7 +175,7 @@ def _refusal_reason(name: str, status: int) -> str:
     return reasons.get(status, f"It returned status {status}.")
 
 
-async def _send(request: WebSearchRequest, key: str, settings: Settings) -> tuple[int, bytes]:
+async def _send(request: WebSearchRequest, key: str, settings: Settings) -> WebSearchResponse:
     """Send a request with the HTTP client of the models: no proxy from the environment, no redirects, and limits."""
     from core.models.endpoint import ProviderEndpoint, RequestTimeouts
     from core.models.errors import ErrorContext
@@ -166,12 +184,14 @@ async def _send(request: WebSearchRequest, key: str, settings: Settings) -> tupl
     from core.models.model import ModelError
 
     check_address(request.url.partition("?")[0], allow_http=not key)
-    timeouts = RequestTimeouts(settings.connect_timeout_s, SECONDS, SECONDS, SECONDS)
+    timeouts = RequestTimeouts(
+        connect_s=settings.connect_timeout_s, first_event_s=TIMEOUT_S, idle_s=TIMEOUT_S, total_s=TIMEOUT_S
+    )
     base = origin_of(request.url)
     server = ProviderEndpoint(base, key, allow_http=True, proxy=settings.proxy, timeouts=timeouts)
     error_context = ErrorContext(urlsplit(request.url).netloc, "", KeyMask(key))
     try:
         async with ModelHttpClient(server).request(request.url, error_context, request.headers, request.body) as answer:
-            return answer.status, await answer.read_body(LARGEST)
+            return WebSearchResponse(answer.status, await answer.read_body(MAX_RESPONSE_BYTES))
     except ModelError as error:
         raise Problem(error.details.message, error.details.cause, SETTINGS_HINT) from error

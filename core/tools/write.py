@@ -7,9 +7,9 @@ from core.domain.problems import Problem
 from core.tools.file_changes import refuse_undecodable_name
 from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest
-from core.tools.tool import NOTHING_CHANGED, Tool, ToolResult
+from core.tools.tool import NOTHING_CHANGED, KnownFile, Tool, ToolResult
 from core.tools.tool_context import ToolContext
-from core.workspace.file_change import FileChange
+from core.workspace.file_change import FileChange, FileModes
 from core.workspace.threads import run_to_completion
 
 
@@ -29,17 +29,16 @@ def _write(parameters: WriteArguments, context: ToolContext) -> ToolResult:
     kept_note = "" if content == parameters.content else " The newline at its end was kept."
     after = content.encode("utf-8", "replace")
     replaced = context.broker.write(parameters.path, after, allow_protected=bool(context.grant.protected_paths))
+    known_files = (KnownFile(parameters.path, content_digest(after)),)
+    if replaced.before == after:
+        text = f"{parameters.path} has exactly this text already. {NOTHING_CHANGED}"
+        return ToolResult(text, known_files=known_files)
     verb = "Wrote" if replaced.before is None else "Replaced"
     link_note = " Another hard link to the file still has the old text." if replaced.links > 1 else ""
-    change = FileChange(parameters.path, replaced.before, after, (replaced.mode, replaced.mode))
-    changes = () if replaced.before == after else (change,)
-    if not changes:
-        return ToolResult(
-            f"{parameters.path} has exactly this text already. {NOTHING_CHANGED}",
-            known_files=((parameters.path, content_digest(after)),),
-        )
     text = f"{verb} {parameters.path} ({len(after):,} bytes).{kept_note}{link_note}"
-    return ToolResult(text, changes=changes, known_files=((parameters.path, content_digest(after)),))
+    modes = FileModes(before=replaced.mode, after=replaced.mode)
+    change = FileChange(parameters.path, replaced.before, after, modes)
+    return ToolResult(text, changes=(change,), known_files=known_files)
 
 
 def keep_final_newline(content: str, *, ends_with_newline: bool) -> str:

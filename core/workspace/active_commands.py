@@ -13,29 +13,29 @@ from core.domain.problems import Problem
 from core.workspace.git_plumbing import pinned_repository
 
 # The folder of each running command, and the git folder of its repository, by the number from `note_start`.
-_places: dict[int, tuple[str, ...]] = {}
+_running: dict[int, tuple[str, ...]] = {}
 _numbers = itertools.count()
 
 
 def note_start(folder: Path) -> int:
     """Note that a command was started in a folder; return a number to pass to `note_end`."""
     number = next(_numbers)
-    _places[number] = places_of(folder)
+    _running[number] = places_of(folder)
     return number
 
 
 def note_end(number: int) -> None:
-    _places.pop(number, None)
+    _running.pop(number, None)
 
 
 def commands_run_in(root: Path) -> bool:
     """Return whether a noted command runs in this work tree, in a folder above or below it, or in its repository."""
-    own = places_of(root)
-    return any(overlap(own, others) for others in list(_places.values()))
+    own_places = places_of(root)
+    return any(overlap(own_places, places) for places in list(_running.values()))
 
 
 def overlap(places: Iterable[str], others: Iterable[str]) -> bool:
-    """Return whether one of these folders equals, contains or is in one of the others."""
+    """Return whether one of these folders is the same as one of the others, or one of the two is inside the other."""
     return any(
         f"{place}/".startswith(f"{other}/") or f"{other}/".startswith(f"{place}/")
         for place, other in itertools.product(places, others)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 _CLONE_NEWUSER = 0x10000000
 FEW_PIDS = 64
+CREATED_FILE = "created"  # the name of a file that an attack creates outside
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 
 
@@ -47,7 +48,7 @@ def read_outside(target: Target) -> bool:
 
 
 def write_outside(target: Target) -> bool:
-    Path(target.outside, "mine").write_text("mine")
+    Path(target.outside, CREATED_FILE).write_text("escaped")
     return True
 
 
@@ -156,7 +157,8 @@ def kernel(target: Target) -> bool:
 def protected(target: Target) -> bool:
     """Write a git hook, or move the git folder away so that another one can take its place."""
     git = Path(target.folder, ".git")
-    return _any_works(lambda: (git / "hooks" / "mine").write_text("mine"), lambda: git.rename(git.with_name("old")))
+    hook = git / "hooks" / "pre-commit"
+    return _any_works(lambda: hook.write_text("escaped"), lambda: git.rename(git.with_name("old")))
 
 
 def daemon(target: Target) -> bool:

@@ -7,7 +7,8 @@ import os
 import sys
 
 _SYS_OPENAT2 = 437  # the same on all Linux architectures
-_RESOLVE_NO_MAGICLINKS, _RESOLVE_BENEATH = 0x02, 0x08
+_RESOLVE_NO_MAGICLINKS = 0x02
+_RESOLVE_BENEATH = 0x08
 _TRIES = 64  # retries: the kernel returns EAGAIN while a folder in the path is being renamed
 
 

@@ -9,23 +9,35 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, Literal, NamedTuple
 
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_protected, is_secret
 from core.workspace import beneath, own_writes
-from core.workspace.mount_watch import is_mounted
+from core.workspace.mount_watch import identity_of, is_mounted
 from core.workspace.paths import outside_folder, printable, relative_path
 
+# Limits in bytes.
 READ_LIMIT = 8 << 20
 SMALL = 128 << 10
 WRITE_LIMIT = 32 << 20
 
+# Flags to open files with. O_NONBLOCK: opening a FIFO must not block.
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-_BARE = getattr(os, "O_PATH", os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)) | getattr(os, "O_NOFOLLOW", 0)
-# O_NONBLOCK: opening a FIFO must not block.
+_PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_WRITE = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_NEW = _WRITE | os.O_CREAT | os.O_EXCL
+_IN_PLACE = _WRITE | getattr(os, "O_NONBLOCK", 0)
+
+EntryKind = Literal["folder", "file", "link", "other"]
+
+
+class FolderEntry(NamedTuple):
+    """A name in a folder, and what it is; a link is not followed."""
+
+    name: str
+    kind: EntryKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +60,7 @@ class FileBroker:
         self._real = Path(os.path.realpath(folder))
         self._open = beneath.openat2 if beneath.has_openat2() and not without_openat2 else beneath.open_by_walking
         self._root = os.open(self._real, _FOLDER)
-        status = os.fstat(self._root)
-        self._identity = (status.st_dev, status.st_ino)
+        self._identity = identity_of(os.fstat(self._root))
 
     def __enter__(self) -> "FileBroker":
         return self
@@ -141,12 +152,7 @@ class FileBroker:
             if not leaf:
                 raise Problem(f"{printable(name)} is a folder.", "", "Use a file.")
             with own_writes.noted(f"{beneath.path_of_descriptor(folder)}/{leaf}", body):
-                before = self._replaced(folder, leaf, name)
-                status = None if before is None else os.lstat(leaf, dir_fd=folder)
-                former_mode = stat.S_IMODE(status.st_mode) & 0o777 if status else 0
-                if not (status and is_mounted(status) and _overwrite(folder, leaf, body, mode or former_mode)):
-                    _replace(folder, leaf, body, mode or (former_mode if status else None))
-            return ReplacedFile(before, status.st_nlink if status else 1, former_mode)
+                return _write(folder, leaf, body, mode, name)
 
     def remove(self, name: str, *, allow_protected: bool = False) -> None:
         """Remove a file or a link. Folders are refused."""
@@ -165,13 +171,13 @@ class FileBroker:
         status = self.stat(name)
         return stat.S_IMODE(status.st_mode) & 0o777 if status and stat.S_ISREG(status.st_mode) else 0
 
-    def entries(self, name: str = ".") -> list[tuple[str, str]]:
-        """Return the sorted entries of a folder, each with its kind: "folder", "file", "link" or "other"."""
+    def entries(self, name: str = ".") -> list[FolderEntry]:
+        """Return the entries of a folder, sorted by name."""
         with self._errors_as_problems(name, f"There is no folder {printable(name)}."):
             descriptor = self._open(self._root, self._name(name), _FOLDER)
             try:
                 with os.scandir(descriptor) as entries:
-                    return sorted((entry.name, _kind(entry)) for entry in entries)
+                    return sorted(FolderEntry(entry.name, _kind(entry)) for entry in entries)
             finally:
                 os.close(descriptor)
 
@@ -193,7 +199,7 @@ class FileBroker:
         """Return the path relative to the workspace with links resolved; missing final components stay as they are."""
         relative_name = self._name(name)
         with contextlib.suppress(OSError):
-            return self._real_of(self._open(self._root, relative_name, _BARE & ~getattr(os, "O_NOFOLLOW", 0)))
+            return self._real_of(self._open(self._root, relative_name, _PATH_ONLY))
         parts = PurePosixPath(relative_name).parts
         for count in range(len(parts) - 1, -1, -1):
             try:
@@ -230,7 +236,7 @@ class FileBroker:
             status = os.lstat(self._real)
         except OSError:
             status = None
-        if status is None or (status.st_dev, status.st_ino) != self._identity:
+        if status is None or identity_of(status) != self._identity:
             raise Problem(
                 f"{self.folder} is a different folder now.", "It was moved or replaced.", "Start a new session."
             )
@@ -247,48 +253,36 @@ class FileBroker:
         parts = [part for part in self._name(name).split("/") if part not in ("", ".")]
         leaf = parts.pop() if parts else ""
         if leaf == "..":
-            parts, leaf = [*parts, leaf], ""
-        if (make or change) and not protected and self.is_protected(name):
+            parts.append(leaf)
+            leaf = ""
+        must_check = (make or change) and not protected
+        if must_check and self.is_protected(name):
             message, fix = f"{printable(name)} is protected.", "Ask the user to change it, or leave it."
             raise Problem(message, "Programs outside the sandbox run or trust its contents.", fix)
-        folder = self._folder(parts, make)
+        folder = self._open_folder(parts, make=make)
         try:
             # Check again with the opened folder: a link in the path may have changed since the first check.
             path = f"{self._path_of(folder)}/{leaf}"
-            if (make or change) and not protected and (is_protected(path) or is_secret(path)):
+            if must_check and (is_protected(path) or is_secret(path)):
                 raise Problem(f"{printable(name)} is protected.", "It leads to a protected place.", "")
             yield folder, leaf
         finally:
             os.close(folder)
 
-    def _folder(self, parts: list[str], make: bool) -> int:
+    def _open_folder(self, parts: list[str], *, make: bool) -> int:
+        """Open the folder with this path in the workspace; with `make`, create it and missing folders above it."""
         try:
             return self._open(self._root, "/".join(parts) or ".", _FOLDER)
         except FileNotFoundError:
             if not make:
                 raise
-        parent = self._folder(parts[:-1], make)
+        parent = self._open_folder(parts[:-1], make=make)
         try:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(parts[-1], dir_fd=parent)
         finally:
             os.close(parent)
         return self._open(self._root, "/".join(parts), _FOLDER)
-
-    def _replaced(self, folder: int, leaf: str, name: str) -> bytes | None:
-        """Return the contents of a file before it is replaced, or None without one; raise a Problem for a link."""
-        try:
-            descriptor = os.open(leaf, _READ | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            if error.errno in (errno.ELOOP, errno.EMLINK):
-                raise Problem(f"{printable(name)} is a link.", "", "Use the file it leads to.") from error
-            raise
-        try:
-            return _contents(descriptor, name, WRITE_LIMIT)
-        finally:
-            os.close(descriptor)
 
     @contextlib.contextmanager
     def _errors_as_problems(self, name: str, missing: str = "") -> Iterator[None]:
@@ -312,23 +306,58 @@ class FileBroker:
 
 
 def _contents(descriptor: int, name: str, limit: int) -> bytes:
+    """Return the contents of an open regular file; raise a Problem if it has more than `limit` bytes."""
     status = os.fstat(descriptor)
     _require_regular(status, name)
-    size, chunks = status.st_size, []
-    if size <= limit:
-        remaining = limit + 1  # one byte more, to notice a file that grows while it is read
-        while remaining > 0 and (chunk := os.read(descriptor, min(remaining, 1 << 20))):
-            chunks.append(chunk)
-            remaining -= len(chunk)
-        size = max(limit + 1 - remaining, 0)
-    if size > limit:
-        raise Problem(f"{printable(name)} is too large.", f"It has {size:,} bytes or more; the limit is {limit:,}.")
+    if status.st_size > limit:
+        raise _too_large(name, status.st_size, limit)
+    chunks = []
+    remaining = limit + 1  # one byte more, to notice a file that grows while it is read
+    while remaining > 0 and (chunk := os.read(descriptor, min(remaining, 1 << 20))):
+        chunks.append(chunk)
+        remaining -= len(chunk)
+    if remaining <= 0:
+        raise _too_large(name, limit + 1, limit)
     return b"".join(chunks)
 
 
 def _require_regular(status: os.stat_result, name: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise Problem(f"{printable(name)} is not a regular file.", "", "Use a file.")
+
+
+def _too_large(name: str, size: int, limit: int) -> Problem:
+    return Problem(f"{printable(name)} is too large.", f"It has {size:,} bytes or more; the limit is {limit:,}.")
+
+
+def _write(folder: int, leaf: str, body: bytes, mode: int, name: str) -> ReplacedFile:
+    """Create or replace a file in an open folder; `name` is its path for messages."""
+    before = _contents_before(folder, leaf, name)
+    if before is None:
+        _replace(folder, leaf, body, mode or None)
+        return ReplacedFile(before=None)
+    status = os.lstat(leaf, dir_fd=folder)
+    former_mode = stat.S_IMODE(status.st_mode) & 0o777
+    is_written = is_mounted(status) and _overwrite(folder, leaf, body, mode or former_mode)
+    if not is_written:
+        _replace(folder, leaf, body, mode or former_mode)
+    return ReplacedFile(before, links=status.st_nlink, mode=former_mode)
+
+
+def _contents_before(folder: int, leaf: str, name: str) -> bytes | None:
+    """Return the contents of a file that is about to be replaced, or None without one; raise a Problem for a link."""
+    try:
+        descriptor = os.open(leaf, _READ | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise Problem(f"{printable(name)} is a link.", "", "Use the file it leads to.") from error
+        raise
+    try:
+        return _contents(descriptor, name, WRITE_LIMIT)
+    finally:
+        os.close(descriptor)
 
 
 def _replace(folder: int, leaf: str, body: bytes, mode: int | None) -> None:
@@ -356,7 +385,7 @@ def _overwrite(folder: int, leaf: str, body: bytes, mode: int) -> bool:
     Return False if that is not possible: the file is read-only or has other hard links. A full disk changes nothing.
     """
     try:
-        descriptor = os.open(leaf, _NEW & ~(os.O_CREAT | os.O_EXCL) | os.O_NONBLOCK, dir_fd=folder)
+        descriptor = os.open(leaf, _IN_PLACE, dir_fd=folder)
     except PermissionError:
         return False
     with os.fdopen(descriptor, "wb") as file:
@@ -373,7 +402,7 @@ def _overwrite(folder: int, leaf: str, body: bytes, mode: int) -> bool:
     return True
 
 
-def _kind(entry: os.DirEntry[str]) -> str:
+def _kind(entry: os.DirEntry[str]) -> EntryKind:
     if entry.is_symlink():
         return "link"
     if entry.is_dir(follow_symlinks=False):

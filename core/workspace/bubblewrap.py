@@ -8,6 +8,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
@@ -16,9 +17,10 @@ from core.domain.trusted_files import READ_ONLY_NAMES
 from core.workspace import installation, readable_system, seccomp_filter
 from core.workspace.beneath import has_openat2, open_by_walking, open_folder, openat2, path_of_descriptor
 from core.workspace.broker import READ_LIMIT
-from core.workspace.git_branch import read_small_text, worktree_git_folders
+from core.workspace.git_branch import WorktreeGitFolders, read_small_text, worktree_git_folders
+from core.workspace.git_folders import git_folders
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
-from core.workspace.mount_watch import WatchedMount
+from core.workspace.mount_watch import FileIdentity, WatchedMount, identity_of
 from core.workspace.program_search import find_system_program
 from core.workspace.public_git_config import public_git_config
 from core.workspace.scratch_folder import ScratchFolder
@@ -30,13 +32,26 @@ ISOLATION_OPTIONS = (
     *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
 )
-OWN_IN_GIT = frozenset({"hooks", "info", "branches"})
 # Names in a git folder that all work trees share. In `modules` and `worktrees`, only some subfolders are writable.
 SHARED_IN_GIT = LARGE_IN_GIT | {"packed-refs", "packed-refs.new", "shallow", "gc.pid", "modules", "worktrees"}
 MAX_MOUNTS = 200  # limit of protected or hidden paths in one folder, because each needs a mount
 MAX_PACK_MOUNTS = 12  # with more pack files, the whole pack folder is mounted read-only, so git cannot add packs
 # Files that root, as their owner, may write in /proc without any capability. Other users cannot write them anyway.
 KERNEL = tuple(f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr"))
+
+
+class _OpenedSources(NamedTuple):
+    """The result of `_open_sources`.
+
+    Attributes:
+        arguments: the arguments, which refer to the descriptors.
+        descriptors: the open sources.
+        mounts: the mounts to watch, of sources that are mounted on themselves.
+    """
+
+    arguments: list[str]
+    descriptors: list[int]
+    mounts: list[WatchedMount]
 
 
 class Bubblewrap:
@@ -56,7 +71,8 @@ class Bubblewrap:
         self._machine = os.uname().machine
         self._readable = tuple(installation.interpreter_folders() if readable is None else readable)
         self._weaken = weaken
-        self._isolation = [*ISOLATION_OPTIONS, *(["--disable-userns"] if _version(self._program) >= (0, 8) else [])]
+        can_disable_user_namespaces = _version(self._program) >= (0, 8)
+        self._isolation = [*ISOLATION_OPTIONS, *(["--disable-userns"] if can_disable_user_namespaces else [])]
         self._filter = (
             seccomp_filter.bubblewrap_filter(self._machine) if self._machine in seccomp_filter.MACHINES else b""
         )
@@ -116,22 +132,22 @@ class Bubblewrap:
             arguments = self._weaken(arguments)
         roots = _writable_folders(folder)
         covers = self._watched_covers(arguments, roots)
-        arguments, sources, mounts = _open_sources(arguments, roots)
-        filter_fd, filter_end = os.pipe()
-        os.write(filter_end, self._filter)
-        os.close(filter_end)
-        info, info_end = os.pipe()
-        arguments = [self._program, *arguments, "--seccomp", str(filter_fd), "--info-fd", str(info_end), "--", *command]
+        sources = _open_sources(arguments, roots)
+        filter_read, filter_write = os.pipe()
+        os.write(filter_write, self._filter)
+        os.close(filter_write)
+        info_read, info_write = os.pipe()
+        pipe_options = ("--seccomp", str(filter_read), "--info-fd", str(info_write))
         home = {"HOME": str(self._home or "/tmp"), "TMPDIR": "/tmp"}
         return ProcessLaunch(
-            tuple(arguments),
-            environment | home,
-            Path("/"),
-            "namespace",
-            (filter_fd, info_end, *sources),
+            argv=(self._program, *sources.arguments, *pipe_options, "--", *command),
+            environment=environment | home,
+            folder=Path("/"),
+            scope="namespace",
+            descriptors=(filter_read, info_write, *sources.descriptors),
             stdin_is_watchdog=True,
-            info_fd=info,
-            mounts=(*mounts, *covers),
+            info_fd=info_read,
+            mounts=(*sources.mounts, *covers),
         )
 
     def _common_options(self, request: CommandRequest) -> list[str]:
@@ -191,7 +207,7 @@ class Bubblewrap:
         if worktree_folders := worktree_git_folders(folder):
             own, common = worktree_folders
             yield from self._git_options(common, request)
-            yield from _replaceable_options(_state_of_others(own, common))
+            yield from _replaceable_options(_states_of_other_worktrees(worktree_folders))
             yield from _read_only_options(own / name for name in ("commondir", "config.worktree"))
             yield from self._prevent_worktree_config(common / "config", own / "config.worktree")
         yield from _read_only_options(installation.installation_inside(folder))
@@ -226,16 +242,16 @@ class Bubblewrap:
     def _watched_covers(self, arguments: Sequence[str], roots: Sequence[Path]) -> list[WatchedMount]:
         """Return the mounts inside the writable `roots` that cover a path with a file or folder from elsewhere."""
         tops = tuple(f"{root}/" for root in roots)
-        covers: list[tuple[str, str]] = []  # target and source of each mount; the source of a tmpfs is ""
+        covers: list[WatchedMount] = []
         for option, first, second in zip(arguments, arguments[1:], arguments[2:], strict=False):
             if option == "--ro-bind" and second.startswith(tops) and not f"{first}/".startswith(tops):
-                covers.append((second, first))
+                target, hides = second, first == str(self._unreadable_file)
             elif option == "--tmpfs" and first.startswith(tops):
-                covers.append((first, ""))
-        return [
-            _watched_mount(Path(target), roots, _inode(target), hides=source == str(self._unreadable_file))
-            for target, source in covers
-        ]
+                target, hides = first, False
+            else:
+                continue
+            covers.append(_watched_mount(Path(target), roots, _identity(target), hides=hides))
+        return covers
 
     def _check_of_covers(self, covered: Iterable[Path], folder: Path) -> str:
         """Return shell code that exits with 126 unless every covered file appears empty inside the sandbox.
@@ -298,26 +314,10 @@ class Bubblewrap:
                 yield from ("--ro-bind", str(self._empty_file), str(worktree))
 
 
-def git_folders(root: Path) -> list[Path]:
-    """Return a git folder, the git folders of its submodules at any depth, and the folders in between."""
-    folders, waiting = [root], [root / "modules"]
-    while waiting and len(folders) < MAX_MOUNTS:
-        folder = waiting.pop()
-        if folder.is_symlink() or not folder.is_dir():
-            continue
-        folders.append(folder)
-        skipped = OWN_IN_GIT if (folder / "HEAD").exists() else frozenset()
-        waiting += sorted(each for each in folder.iterdir() if each.name not in LARGE_IN_GIT | skipped)
-    return folders
-
-
-def _state_of_others(own: Path, common: Path) -> list[Path]:
-    """Return the state of the main and of other linked work trees, which a command in this work tree must not change.
-
-    `own` is the git folder of this work tree, and `common` the one that all work trees share.
-    """
-    main = [path for path in common.iterdir() if path.name not in SHARED_IN_GIT and path.suffix != ".lock"]
-    linked = [path for path in (common / "worktrees").iterdir() if path != own]
+def _states_of_other_worktrees(git: WorktreeGitFolders) -> list[Path]:
+    """Return the state of the main and of other linked work trees, which a command in this one must not change."""
+    main = [path for path in git.common.iterdir() if path.name not in SHARED_IN_GIT and path.suffix != ".lock"]
+    linked = [path for path in (git.common / "worktrees").iterdir() if path != git.own]
     return [path for path in sorted(main) + sorted(linked) if not path.is_symlink()][:MAX_MOUNTS]
 
 
@@ -376,61 +376,56 @@ def _replaceable_options(paths: Iterable[Path]) -> Iterator[str]:
 def _writable_folders(folder: Path) -> list[Path]:
     """Return the folders where running commands can replace files by links: the workspace and a shared git folder."""
     worktree_folders = worktree_git_folders(folder)
-    return [folder, worktree_folders[1]] if worktree_folders else [folder]
+    return [folder, worktree_folders.common] if worktree_folders else [folder]
 
 
 def _watched_mount(
-    path: Path, roots: Sequence[Path], inode: tuple[int, int] | None, *, hides: bool = False
+    path: Path, roots: Sequence[Path], identity: FileIdentity | None, *, hides: bool = False
 ) -> WatchedMount:
     name = path.relative_to(roots[0]) if path.is_relative_to(roots[0]) else path
-    return WatchedMount(str(path), str(name), inode, hides)
+    return WatchedMount(str(path), str(name), identity, hides)
 
 
-def _inode(path: str) -> tuple[int, int] | None:
+def _identity(path: str) -> FileIdentity | None:
     try:
-        status = os.lstat(path)
+        return identity_of(os.lstat(path))
     except OSError:
         return None
-    return status.st_dev, status.st_ino
 
 
-def _open_sources(arguments: Sequence[str], roots: Sequence[Path]) -> tuple[list[str], list[int], list[WatchedMount]]:
+def _open_sources(arguments: Sequence[str], roots: Sequence[Path]) -> _OpenedSources:
     """Open the mount sources inside `roots`, and return arguments that refer to their descriptors.
 
     bubblewrap would look sources up by name, and another command could replace one by a link to anywhere before that.
-    Return the new arguments, the descriptors, and the mounts to watch, whose sources were mounted on themselves.
     """
-    opened: list[int] = []
-    result: list[str] = []
-    mounts: list[WatchedMount] = []
+    opened = _OpenedSources(arguments=[], descriptors=[], mounts=[])
     iterator = iter(arguments)
     try:
         for option in iterator:
-            result.append(option)
             if option not in ("--bind", "--ro-bind", "--ro-bind-try"):
+                opened.arguments.append(option)
                 continue
             source, target = Path(next(iterator)), next(iterator)
             root = next((each for each in roots if source.is_relative_to(each)), None)
             if root is None:
-                result += [str(source), target]
+                opened.arguments.extend((option, str(source), target))
                 continue
             try:
                 descriptor = _open_beneath(root, source.relative_to(root))
             except FileNotFoundError:  # optional mount sources may be deleted at any time
-                result.pop()
                 continue
-            opened.append(descriptor)
-            target = path_of_descriptor(descriptor) if str(source) == target else target
-            result[-1:] = [f"{option.removesuffix('-try')}-fd", str(descriptor), target]
+            opened.descriptors.append(descriptor)
+            if str(source) == target:
+                target = path_of_descriptor(descriptor)
+            opened.arguments.extend((f"{option.removesuffix('-try')}-fd", str(descriptor), target))
             if option != "--ro-bind-try" and source not in roots:
-                status = os.fstat(descriptor)
-                mounts.append(_watched_mount(Path(target), roots, (status.st_dev, status.st_ino)))
+                opened.mounts.append(_watched_mount(Path(target), roots, identity_of(os.fstat(descriptor))))
     except OSError as error:
-        for descriptor in opened:
+        for descriptor in opened.descriptors:
             os.close(descriptor)
         message, cause = "The command was not run.", "A program is replacing protected files of the folder by links."
         raise Problem(message, cause, "End the commands in the background.") from error
-    return result, opened, mounts
+    return opened
 
 
 def _open_beneath(root: Path, inner: Path) -> int:

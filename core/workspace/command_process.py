@@ -7,13 +7,21 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from secrets import token_hex
-from typing import IO
+from typing import IO, NamedTuple
 
 from core.domain.problems import Problem
 from core.workspace import job_object, process_tree
 from core.workspace.launcher import CommandLimits, ProcessLaunch, StartedProcess
 
 MARKER_VARIABLE = "JOURNEYMAN_CALL"  # environment variable that marks all processes of a command
+
+
+class _StartedCommand(NamedTuple):
+    """A started process, the read end of its output, and the write end of the pipe that is its lifeline."""
+
+    process: StartedProcess
+    output: IO[bytes]
+    lifeline: int
 
 
 class CommandProcess:
@@ -117,8 +125,8 @@ class CommandProcess:
         process_tree.kill_marked(f"{MARKER_VARIABLE}={self._marker}".encode())
 
 
-def _start(launch: ProcessLaunch, variables: Mapping[str, str]) -> tuple[StartedProcess, IO[bytes], int]:
-    """Start the process, or raise Problem. Return the process, the read end of its output, and its lifeline.
+def _start(launch: ProcessLaunch, variables: Mapping[str, str]) -> _StartedCommand:
+    """Start the process, or raise Problem.
 
     The child's ends of the pipes are always closed in this process; our ends only if the start fails.
     """
@@ -152,7 +160,7 @@ def _start(launch: ProcessLaunch, variables: Mapping[str, str]) -> tuple[Started
             fix = "Check that the folder still exists."
             raise Problem("The command cannot be started.", f"{error}.", fix) from error
         our_ends.pop_all()  # from now on the caller closes them
-    return process, os.fdopen(output_read, "rb"), lifeline
+    return _StartedCommand(process, os.fdopen(output_read, "rb"), lifeline)
 
 
 def _pipe(read_end: contextlib.ExitStack, write_end: contextlib.ExitStack) -> tuple[int, int]:

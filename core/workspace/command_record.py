@@ -17,13 +17,26 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 if sys.platform != "win32":
     import fcntl
 
 RECORDS_FOLDER = "commands"
 ALIVE_INTERVAL_S = 1.0  # seconds between two updates of the modification time of a record
+
+
+class InterruptedCommand(NamedTuple):
+    """A command that was running when Journeyman was killed.
+
+    Attributes:
+        state: the state that its record was created with, and `own_writes`: the files that Journeyman itself wrote,
+            with their contents in base64, or None for a removed file.
+        last_seen: when the process that recorded it was last seen running, in seconds since the epoch.
+    """
+
+    state: dict[str, Any]
+    last_seen: float
 
 
 class CommandRecord:
@@ -74,10 +87,10 @@ class CommandRecord:
                 os.utime(self._path)
 
 
-def interrupted_commands(data: Path, folder: Path | None = None) -> Iterator[tuple[dict[str, Any], float]]:
-    """Yield the state and the last seen time of each record whose process is gone; delete a record after its use.
+def interrupted_commands(data: Path, folder: Path | None = None) -> Iterator[InterruptedCommand]:
+    """Yield the commands in records whose processes are gone. `folder` selects the commands of one folder.
 
-    A record is deleted when the caller asks for the next one. `folder` selects the commands of one folder.
+    A record is deleted when the caller asks for the next one.
     """
     for path in sorted((data / RECORDS_FOLDER).glob(f"{folder_prefix(folder) if folder else ''}*.json")):
         with contextlib.suppress(OSError):
@@ -86,7 +99,7 @@ def interrupted_commands(data: Path, folder: Path | None = None) -> Iterator[tup
                 if not lock(descriptor):
                     continue
                 if state := _read(file):
-                    yield state, os.fstat(descriptor).st_mtime
+                    yield InterruptedCommand(state, last_seen=os.fstat(descriptor).st_mtime)
                 path.unlink(missing_ok=True)
 
 
@@ -101,10 +114,7 @@ def interrupted_folders(data: Path) -> list[Path]:
 
 
 def _read(record: IO[str]) -> dict[str, Any] | None:
-    """Return the state in a record; None if it is incomplete: then the process was killed before the command began.
-
-    Its item `own_writes` maps the files that Journeyman itself wrote to their contents in base64, or None.
-    """
+    """Return the state in a record; None if it is incomplete: then the process was killed before the command began."""
     try:
         state: dict[str, Any] = json.loads(record.readline())
     except ValueError:

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from core.workspace.git_branch import read_small_text, worktree_git_folders
 from core.workspace.git_plumbing import plumbing_command, plumbing_environment
@@ -24,12 +24,17 @@ from core.workspace.program_search import find_program
 
 # The folder in the data folder with one file per workspace: the references of its repositories after the last run.
 RECORDS_FOLDER = "repositories"
-HEAD, BRANCHES = "HEAD", "refs/heads/"
+HEAD = "HEAD"
+BRANCHES = "refs/heads/"
 MAX_REPOSITORIES = 20
 MAX_UNTRACKED = 10_000  # limit of recorded repositories that are not tracked
 MAX_COMMITS = 5_000
 SECONDS = 5.0  # time limit of one search, and of one listing of references
-_FOLDER_MODE, _LINK_MODE, _EXECUTABLE_MODE, _FILE_MODE = b"40000", b"120000", b"100755", b"100644"  # in tree objects
+# The modes of entries in tree objects.
+_FOLDER_MODE = b"40000"
+_LINK_MODE = b"120000"
+_EXECUTABLE_MODE = b"100755"
+_FILE_MODE = b"100644"
 _MAX_ENTRY = 4096 + 8  # most bytes of the mode and name of one entry of a tree object
 References = dict[str, str]  # hash of an object, by the name of the reference that points to it
 
@@ -42,6 +47,37 @@ class FileVersion:
     body: bytes
     executable: bool = False
     link: bool = False
+
+    @property
+    def git_mode(self) -> bytes:
+        """The mode of the file in a tree object."""
+        if self.link:
+            return _LINK_MODE
+        return _EXECUTABLE_MODE if self.executable else _FILE_MODE
+
+
+class _GitObject(NamedTuple):
+    """The type and the contents of an object; the type is "missing" if the repository lacks it."""
+
+    kind: str
+    body: bytes
+
+
+class _Commit(NamedTuple):
+    """The tree and the parents of a commit. For a tag, the tree is "" and the tagged object is the only parent."""
+
+    tree: str
+    parents: list[str]
+
+
+class _TreeEntry(NamedTuple):
+    """An entry of a tree object: its mode, and the hash of the object that it names."""
+
+    mode: bytes
+    object_name: str
+
+
+_NO_ENTRY = _TreeEntry(mode=b"", object_name="")
 
 
 @dataclass(slots=True)
@@ -146,7 +182,7 @@ class CommittedFiles:
         git, head = find_program("git", self._folder), self._references(git_place).get(HEAD, "")
         with _ObjectReader(git, self._git_folder(git_place), deadline) as objects:
             commits = {*tips, *([head] if _is_ancestor(head, tips, objects, deadline) else [])}
-            trees = [tree for tree, _ in map(objects.commit, sorted(commits)) if tree]
+            trees = [commit.tree for commit in map(objects.commit, sorted(commits)) if commit.tree]
             return {
                 file.path
                 for file in files
@@ -158,20 +194,24 @@ class CommittedFiles:
         git = self._folder / git_place
         if git.is_dir():
             return git
-        pair = worktree_git_folders(git.parent)
-        if pair:
-            return pair[1]
+        if worktree := worktree_git_folders(git.parent):
+            return worktree.common
         return git.parent / read_small_text(git).removeprefix("gitdir:").strip()
 
     def _references(self, git_place: str) -> References:
         """Return the references of a repository; none if git fails."""
         try:
             git = find_program("git", self._folder)
-            command = plumbing_command(git, self._git_folder(git_place), "show-ref", "--head")
             completed = subprocess.run(
-                command, env=plumbing_environment(), cwd="/", capture_output=True, text=True, check=False,
-                timeout=SECONDS, errors="surrogateescape",
-            )  # fmt: skip
+                plumbing_command(git, self._git_folder(git_place), "show-ref", "--head"),
+                env=plumbing_environment(),
+                cwd="/",
+                capture_output=True,
+                text=True,
+                errors="surrogateescape",
+                check=False,
+                timeout=SECONDS,
+            )
         except (OSError, subprocess.SubprocessError):
             return {}
         fields = (line.partition(" ") for line in completed.stdout.splitlines())
@@ -180,20 +220,23 @@ class CommittedFiles:
     def _read(self) -> _Record:
         """Return the stored record; an empty one if it is missing or damaged."""
         try:
-            plain = json.loads(self._path.read_text("utf-8", "surrogatepass"))
-            repositories = {name: _Repository(**fields) for name, fields in plain["repositories"].items()}
-            return _Record(repositories, frozenset(plain.get("untracked", ())), plain["interrupted"])
+            stored = json.loads(self._path.read_text("utf-8", "surrogatepass"))
+            return _Record(
+                repositories={name: _Repository(**fields) for name, fields in stored["repositories"].items()},
+                untracked=frozenset(stored.get("untracked", ())),
+                interrupted=stored["interrupted"],
+            )
         except (OSError, ValueError, TypeError, KeyError):
             return _Record()
 
     def _write(self, record: _Record) -> None:
         """Store a record. If that fails, the next run trusts the references as it finds them."""
-        plain = asdict(record) | {"untracked": sorted(record.untracked)}
+        stored = asdict(record) | {"untracked": sorted(record.untracked)}
         temporary = self._path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(mode=0o700, exist_ok=True)
             temporary.touch(mode=0o600)
-            temporary.write_text(json.dumps(plain), "utf-8", "surrogatepass")
+            temporary.write_text(json.dumps(stored), "utf-8", "surrogatepass")
             temporary.replace(self._path)
 
 
@@ -227,7 +270,7 @@ class _ObjectReader:
         self._timer = threading.Timer(max(deadline - time.monotonic(), 0), self._process.kill)  # git blocks on a FIFO
         self._timer.daemon = True
         self._timer.start()
-        self._trees: dict[str, dict[bytes, tuple[bytes, str]]] = {}
+        self._trees: dict[str, dict[bytes, _TreeEntry]] = {}
 
     def __enter__(self) -> "_ObjectReader":
         return self
@@ -238,62 +281,65 @@ class _ObjectReader:
         with self._process:
             pass
 
-    def commit(self, name: str) -> tuple[str, list[str]]:
-        """Return the tree and the parents of a commit.
-
-        For a tag, return "" and the tagged object; for any other object, "" and an empty list.
-        """
+    def commit(self, name: str) -> _Commit:
+        """Return a commit or tag; an empty commit for any other object."""
         kind, body = self._read(name)
-        head = body.partition(b"\n\n")[0].decode("utf-8", "replace").split("\n")
-        values = [line.partition(" ")[::2] for line in head]
+        header = body.partition(b"\n\n")[0].decode("utf-8", "replace").split("\n")
+        values_by_key: dict[str, list[str]] = {}
+        for line in header:
+            key, _, value = line.partition(" ")
+            values_by_key.setdefault(key, []).append(value)
         if kind == "tag":
-            return "", [value for key, value in values if key == "object"]
+            return _Commit(tree="", parents=values_by_key.get("object", []))
         if kind != "commit":
-            return "", []
-        tree = next((value for key, value in values if key == "tree"), "")
-        return tree, [value for key, value in values if key == "parent"]
+            return _Commit(tree="", parents=[])
+        return _Commit(tree=values_by_key.get("tree", [""])[0], parents=values_by_key.get("parent", []))
 
     def contains(self, tree: str, path: str, file: FileVersion) -> bool:
         """Return whether a tree contains exactly this file at the path."""
         *folders, leaf = os.fsencode(path).split(b"/")
         for part in folders:
-            mode, tree = self._tree(tree).get(part, (b"", ""))
+            mode, tree = self._tree(tree).get(part, _NO_ENTRY)
             if mode != _FOLDER_MODE:
                 return False
-        mode, object_name = self._tree(tree).get(leaf, (b"", ""))
-        expected = _LINK_MODE if file.link else _EXECUTABLE_MODE if file.executable else _FILE_MODE
+        mode, object_name = self._tree(tree).get(leaf, _NO_ENTRY)
         bodies = {file.body, file.body.replace(b"\r\n", b"\n")}  # git may have converted line endings
-        return mode == expected and any(_hash("blob", body, len(object_name)) == object_name for body in bodies)
+        return mode == file.git_mode and any(_hash("blob", body, len(object_name)) == object_name for body in bodies)
 
-    def _tree(self, name: str) -> dict[bytes, tuple[bytes, str]]:
-        """Return the mode and the object of each entry of a tree, by name; nothing for another object."""
-        if (cached := self._trees.get(name)) is not None:
-            return cached
-        kind, body = self._read(name)
-        entries: dict[bytes, tuple[bytes, str]] = {}
-        offset, size = 0, len(name) // 2
-        while kind == "tree" and offset < len(body):
-            mode, _, remainder = body[offset : offset + _MAX_ENTRY].partition(b" ")
-            leaf = remainder.partition(b"\0")[0]
-            offset += len(mode) + len(leaf) + 2
-            entries[leaf] = (mode, body[offset : offset + size].hex())
-            offset += size
-        self._trees[name] = entries
-        return entries
+    def _tree(self, name: str) -> dict[bytes, _TreeEntry]:
+        """Return the entries of a tree, by name; nothing for another object."""
+        if name not in self._trees:
+            kind, body = self._read(name)
+            self._trees[name] = _parse_tree(body, hash_size=len(name) // 2) if kind == "tree" else {}
+        return self._trees[name]
 
-    def _read(self, name: str) -> tuple[str, bytes]:
-        """Return the type and contents of an object, or ("missing", b""); raise ValueError if its hash differs."""
+    def _read(self, name: str) -> _GitObject:
+        """Return an object; raise ValueError if its contents do not have this hash."""
         requests, responses = self._process.stdin, self._process.stdout
         assert requests and responses
         requests.write(f"{name}\n".encode())
         requests.flush()
         header = responses.readline().decode().split()
         if len(header) != 3:
-            return "missing", b""
-        body = _exactly(responses, int(header[2]) + 1)[:-1]
-        if _hash(header[1], body, len(name)) != name:
+            return _GitObject("missing", b"")
+        _, kind, size = header
+        body = _read_exactly(responses, int(size) + 1).removesuffix(b"\n")
+        if _hash(kind, body, len(name)) != name:
             raise ValueError(name)
-        return header[1], body
+        return _GitObject(kind, body)
+
+
+def _parse_tree(body: bytes, hash_size: int) -> dict[bytes, _TreeEntry]:
+    """Return the entries of a tree object by name; `hash_size` is the length of an object's hash in bytes."""
+    entries: dict[bytes, _TreeEntry] = {}
+    offset = 0
+    while offset < len(body):
+        mode, _, remainder = body[offset : offset + _MAX_ENTRY].partition(b" ")
+        name = remainder.partition(b"\0")[0]
+        offset += len(mode) + len(name) + 2
+        entries[name] = _TreeEntry(mode, body[offset : offset + hash_size].hex())
+        offset += hash_size
+    return entries
 
 
 def _is_ancestor(commit: str, tips: Iterable[str], objects: _ObjectReader, deadline: float) -> bool:
@@ -303,14 +349,14 @@ def _is_ancestor(commit: str, tips: Iterable[str], objects: _ObjectReader, deadl
     while commit and waiting and time.monotonic() < deadline and len(seen) < MAX_COMMITS:
         if commit in seen:
             return True
-        parents = [parent for parent in objects.commit(waiting.popleft())[1] if parent not in seen]
+        parents = [parent for parent in objects.commit(waiting.popleft()).parents if parent not in seen]
         waiting.extend(parents)
         seen.update(parents)
     return commit in seen
 
 
-def _exactly(file: IO[bytes], size: int) -> bytes:
-    """Read so many bytes; raise ValueError if there are fewer."""
+def _read_exactly(file: IO[bytes], size: int) -> bytes:
+    """Read `size` bytes; raise ValueError if there are fewer."""
     body = file.read(size)
     if len(body) < size:
         raise ValueError("git ended")

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.problems import Problem
 from core.domain.visible import visible_name
@@ -22,7 +23,9 @@ from core.workspace.program_search import find_program
 AUTO = "auto"
 ENVIRONMENT = "environment"
 STARTED_S = 1.0  # seconds for which a started program is observed: an earlier failure is reported
-LINE, FILE = "{line}", "{file}"
+# Placeholders in the arguments of an editor.
+LINE = "{line}"
+FILE = "{file}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,25 @@ EDITORS = (
 PLUS_LINE = frozenset({"vi", "vim", "nvim", "gvim", "emacs", "emacsclient", "nano", "micro", "hx", "helix", "kak"})
 GRAPHICAL = frozenset({"gvim", "gedit", "gnome-text-editor", "kwrite", "mousepad", "xed", "pluma", "emacs"})
 # Terminal programs, each with the option that precedes a command to run.
-TERMINALS = (
-    ("x-terminal-emulator", "-e"), ("gnome-terminal", "--"), ("konsole", "-e"), ("xfce4-terminal", "-x"),
-    ("alacritty", "-e"), ("kitty", "--"), ("foot", "--"), ("wezterm", "start"), ("xterm", "-e"),
-)  # fmt: skip
+TERMINALS = {
+    "x-terminal-emulator": "-e",
+    "gnome-terminal": "--",
+    "konsole": "-e",
+    "xfce4-terminal": "-x",
+    "alacritty": "-e",
+    "kitty": "--",
+    "foot": "--",
+    "wezterm": "start",
+    "xterm": "-e",
+}
+
+
+class EditorCommand(NamedTuple):
+    """The command line that opens a file, the display name of the editor, and whether it needs a terminal."""
+
+    editor_name: str
+    argv: list[str]
+    in_terminal: bool
 
 
 def open_file(folder: Path, name: str, line: int = 0, choice: str = AUTO) -> str:
@@ -60,12 +78,10 @@ def open_file(folder: Path, name: str, line: int = 0, choice: str = AUTO) -> str
     `choice` is the id of an editor, "environment" for $VISUAL or $EDITOR, or "auto". Raise Problem if the file is not a
     regular file inside the folder, or if no such editor is installed.
     """
-    path = file_inside(folder, name)
-    editor_name, argv, in_terminal = editor_command(folder, path, line, choice)
-    if in_terminal:
-        argv = [*terminal_command(folder), *argv]
-    start_program(argv, folder=Path.home())
-    return editor_name
+    command = editor_command(folder, file_inside(folder, name), line, choice)
+    terminal = terminal_command(folder) if command.in_terminal else []
+    start_program([*terminal, *command.argv], folder=Path.home())
+    return command.editor_name
 
 
 def open_folder(folder: Path, choice: str = AUTO) -> str:
@@ -103,30 +119,35 @@ def file_inside(folder: Path, name: str) -> Path:
         return Path(os.path.realpath(folder)) / inner
 
 
-def editor_command(folder: Path, path: Path, line: int, choice: str) -> tuple[str, list[str], bool]:
-    """Return an editor's display name, its command line, and whether it needs a terminal; raise Problem without one."""
-    if choice != ENVIRONMENT:
-        for editor in EDITORS:
-            if choice in (AUTO, editor.id) and (program := _program_of(editor, folder)):
-                arguments = editor.at_line if line > 0 else (FILE,)
-                filled = [part.replace(LINE, str(line)).replace(FILE, str(path)) for part in arguments]
-                return editor.name, [program, *filled], False
-    if choice in (AUTO, ENVIRONMENT):
-        for variable in ("VISUAL", "EDITOR"):
-            try:
-                words = shlex.split(os.environ.get(variable, ""))
-            except ValueError:
-                continue
-            if words and (program := find_program(words[0], folder)):
-                name = Path(program).name
-                at_line = [f"+{line}"] if line > 0 and name in PLUS_LINE else []
-                return name, [program, *words[1:], *at_line, str(path)], name not in GRAPHICAL
+def editor_command(folder: Path, path: Path, line: int, choice: str) -> EditorCommand:
+    """Return how to open a file at a line (0: no line) with the chosen editor; raise Problem if none is installed."""
+    for editor in EDITORS:
+        if choice in (AUTO, editor.id) and (program := _program_of(editor, folder)):
+            arguments = editor.at_line if line > 0 else (FILE,)
+            filled = [part.replace(LINE, str(line)).replace(FILE, str(path)) for part in arguments]
+            return EditorCommand(editor.name, [program, *filled], in_terminal=False)
+    if choice in (AUTO, ENVIRONMENT) and (command := _environment_command(folder, path, line)):
+        return command
     raise _no_editor(choice)
+
+
+def _environment_command(folder: Path, path: Path, line: int) -> EditorCommand | None:
+    """Return how to open a file with the program in $VISUAL or $EDITOR; None if neither names a usable program."""
+    for variable in ("VISUAL", "EDITOR"):
+        try:
+            words = shlex.split(os.environ.get(variable, ""))
+        except ValueError:
+            continue
+        if words and (program := find_program(words[0], folder)):
+            name = Path(program).name
+            at_line = [f"+{line}"] if line > 0 and name in PLUS_LINE else []
+            return EditorCommand(name, [program, *words[1:], *at_line, str(path)], in_terminal=name not in GRAPHICAL)
+    return None
 
 
 def terminal_command(folder: Path) -> list[str]:
     """Return an installed terminal program and the option that precedes a command; raise Problem if there is none."""
-    for name, option in TERMINALS:
+    for name, option in TERMINALS.items():
         if program := find_program(name, folder):
             return [program, option]
     raise Problem("No terminal was found.", "", "Install one, such as xterm.")
@@ -136,18 +157,22 @@ def start_program(argv: Sequence[str], *, folder: Path) -> None:
     """Start a program that outlives Journeyman. Raise Problem if it cannot be started or soon exits with an error."""
     try:
         process = subprocess.Popen(
-            argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            argv,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
-        )  # fmt: skip
+        )
     except OSError as error:
         raise Problem(f"{argv[0]} could not be started.", f"{error.strerror}.", "") from error
     try:
-        code = process.wait(STARTED_S)
+        exit_code = process.wait(STARTED_S)
     except subprocess.TimeoutExpired:
         threading.Thread(target=process.wait, name="editor", daemon=True).start()
         return
-    if code:
-        raise Problem(f"{Path(argv[0]).name} could not open it.", f"It ended with exit code {code}.", "")
+    if exit_code:
+        raise Problem(f"{Path(argv[0]).name} could not open it.", f"It ended with exit code {exit_code}.", "")
 
 
 def _program_of(editor: Editor, folder: Path) -> str:

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from core.domain.problems import Problem
-from core.workspace.outbound_hosts import allowed_address, normalized_host
+from core.workspace.outbound_hosts import allowed_addresses, normalized_host
 from core.workspace.scratch_folder import ScratchFolder
 from core.workspace.socket_peer import is_own_user
 
@@ -16,10 +16,21 @@ AddressCheck = Callable[[str], Awaitable[tuple[str, ...]]]
 HostPort = tuple[str, int]
 
 OUT_PREFIX = "journeyman-out-"
-HEAD = 65_536
-CONNECT_S, HEAD_S, IDLE_S = 20.0, 20.0, 300.0
+MAX_HEAD = 65_536  # bytes of a request up to its body
+# Time limits in seconds: for a connection to a host, for the head of a request, and between two chunks of data.
+CONNECT_S = 20.0
+HEAD_S = 20.0
+IDLE_S = 300.0
 MAX_CONNECTIONS = 64  # concurrent connections; further ones are closed at once
-_HOP = (b"proxy-", b"connection:", b"keep-alive:", b"te:", b"upgrade:")
+_HOP_BY_HOP_FIELDS = (b"proxy-", b"connection:", b"keep-alive:", b"te:", b"upgrade:")  # beginnings in lowercase
+
+
+class _RequestTarget(NamedTuple):
+    """Where a request is sent to. The path is "" for a tunnel (CONNECT)."""
+
+    host: str
+    port: int
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +50,7 @@ class EgressProxy:
         self,
         allowed: Iterable[HostPort],
         on_attempt: Callable[[ConnectionAttempt], None],
-        check: AddressCheck = allowed_address,
+        check: AddressCheck = allowed_addresses,
     ) -> None:
         self._allowed = {(normalized_host(host), port) for host, port in allowed}
         self._on_attempt = on_attempt
@@ -50,7 +61,7 @@ class EgressProxy:
         self._connections: set[asyncio.Task[object]] = set()
 
     async def __aenter__(self) -> "EgressProxy":
-        self._server = await asyncio.start_unix_server(self._serve, self.path, limit=HEAD)
+        self._server = await asyncio.start_unix_server(self._serve, self.path, limit=MAX_HEAD)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -93,29 +104,25 @@ class EgressProxy:
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(HEAD_S):
             head = await reader.readuntil(b"\r\n\r\n")
-        first, *fields = head[:-4].split(b"\r\n")
-        method, target, _ = first.decode("ascii").split(" ")
-        host, port, path = _target(method, target)
+        request_line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+        method, url, _ = request_line.decode("ascii").split(" ")
+        target = _parse_target(method, url)
         try:
-            addresses = await self._admit(host, port)
+            addresses = await self._admit(target.host, target.port)
         except Problem as problem:
-            self._on_attempt(ConnectionAttempt(host, port, "refused", str(problem)))
+            self._on_attempt(ConnectionAttempt(target.host, target.port, "refused", str(problem)))
             await _answer(writer, 403, f"{problem}\n")
             return
-        connection = await self._connect(addresses, host, port, writer)
+        connection = await self._connect(addresses, target.host, target.port, writer)
         if connection is None:
             return
-        self._on_attempt(ConnectionAttempt(host, port, "allowed"))
+        self._on_attempt(ConnectionAttempt(target.host, target.port, "allowed"))
         host_reader, host_writer = connection
         try:
             if method == "CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                end_to_end = [line for line in fields if not line.lower().startswith((*_HOP, b"host:"))]
-                name = host if port == 80 else f"{host}:{port}"
-                lines = [f"{method} {path} HTTP/1.1".encode(), f"Host: {name}".encode()]
-                lines += [*end_to_end, b"Connection: close"]
-                host_writer.write(b"\r\n".join(lines) + b"\r\n\r\n")
+                host_writer.write(_forwarded_head(method, target, fields))
             async with asyncio.TaskGroup() as pumps:
                 pumps.create_task(_pump(reader, host_writer))
                 pumps.create_task(_pump(host_reader, writer))
@@ -139,7 +146,7 @@ class EgressProxy:
         for address in addresses:
             try:
                 async with asyncio.timeout(CONNECT_S):
-                    return await asyncio.open_connection(address, port, limit=HEAD)
+                    return await asyncio.open_connection(address, port, limit=MAX_HEAD)
             except (OSError, TimeoutError) as error:
                 reason = str(error) or "timeout"
         self._on_attempt(ConnectionAttempt(host, port, "failed", reason))
@@ -147,14 +154,25 @@ class EgressProxy:
         return None
 
 
-def _target(method: str, target: str) -> tuple[str, int, str]:
+def _parse_target(method: str, url: str) -> _RequestTarget:
+    """Parse the target of a request to a proxy; raise ValueError if it is invalid."""
     if method == "CONNECT":
-        host, _, port = target.rpartition(":")
-        return host, int(port), ""
-    url = urlsplit(target)
-    if url.scheme != "http" or not url.hostname or url.username is not None:
-        raise ValueError(target)
-    return url.hostname, url.port or 80, (url.path or "/") + (f"?{url.query}" if url.query else "")
+        host, _, port = url.rpartition(":")
+        return _RequestTarget(host, int(port), path="")
+    parts = urlsplit(url)
+    if parts.scheme != "http" or not parts.hostname or parts.username is not None:
+        raise ValueError(url)
+    query = f"?{parts.query}" if parts.query else ""
+    return _RequestTarget(parts.hostname, parts.port or 80, path=(parts.path or "/") + query)
+
+
+def _forwarded_head(method: str, target: _RequestTarget, fields: Iterable[bytes]) -> bytes:
+    """Return the head of the request to the host, without the fields that are meant for the proxy."""
+    end_to_end = [line for line in fields if not line.lower().startswith((*_HOP_BY_HOP_FIELDS, b"host:"))]
+    host = target.host if target.port == 80 else f"{target.host}:{target.port}"
+    lines = [f"{method} {target.path} HTTP/1.1".encode(), f"Host: {host}".encode()]
+    lines += [*end_to_end, b"Connection: close"]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

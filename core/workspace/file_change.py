@@ -2,6 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+
+class FileModes(NamedTuple):
+    """The permission bits of a file before and after a call; 0 if unknown, or if the file does not exist."""
+
+    before: int = 0
+    after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +19,7 @@ class FileChange:
     path: str
     before: bytes | None
     after: bytes | None
-    modes: tuple[int, int] = field(default=(0, 0), compare=False)  # permission bits before and after; 0 if unknown
+    modes: FileModes = field(default=FileModes(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,13 @@ class UnrecordedChanges:
     privileged: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
     loosened: Mapping[str, int] = field(default_factory=dict)
+
+
+class FolderChanges(NamedTuple):
+    """The changes in a folder: those with known contents, sorted by path, and what is known about others."""
+
+    changes: tuple[FileChange, ...] = ()
+    missed: UnrecordedChanges = UnrecordedChanges()
 
 
 def without_foreign(changes: Iterable[FileChange], foreign: Mapping[str, bytes | None]) -> Iterator[FileChange]:

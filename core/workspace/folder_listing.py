@@ -9,9 +9,10 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.sensitive_paths import LARGE_IN_GIT, is_git, path_in_git
 from core.workspace import forced_access
@@ -30,10 +31,33 @@ _ENV = {"LC_ALL": "C"}
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 RACY_NS = 20_000_000  # time stamp resolution: a file changed more recently could change again without a new change time
 _LISTABLE = 0o500
+MAX_STARTS = 500  # folders given to one find, because the length of a command line is limited
 
 # A line "kind+mode inode.links size ctime ./path" for each entry but folders. The kind is f (file), l (link), s
 # (socket) or o (other).
 FolderSnapshot = frozenset[bytes]
+
+
+class _FoundLines(NamedTuple):
+    """The lines that GNU find printed, and whether it could list every folder."""
+
+    lines: list[bytes]
+    is_complete: bool
+
+
+class _GitTreeFolder(NamedTuple):
+    """A folder inside a large folder of a git repository.
+
+    Attributes:
+        inode, changed_ns: the inode and change time when it was read.
+        subfolders: the names of its subfolders.
+        is_foreign: whether git could take it for a repository, or it contains a `.git` or a link.
+    """
+
+    inode: int
+    changed_ns: int
+    subfolders: tuple[str, ...]
+    is_foreign: bool
 
 
 @dataclass(slots=True)
@@ -74,7 +98,7 @@ class GitTrees:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[tuple[int, int], tuple[str, ...], bool]] = {}
+        self._known: dict[str, _GitTreeFolder] = {}
 
     def foreign_folders(self, folder: Path, tree: str, reopen: Callable[[str], bool]) -> list[str]:
         """Return the folders in `tree` that git could take for a repository, or that contain a `.git` or a link.
@@ -87,34 +111,44 @@ class GitTrees:
         while waiting:
             path = waiting.pop()
             try:
-                inner, foreign = self._read(folder / path, path)
+                inner = self._read(folder / path, path)
             except OSError as error:
-                waiting += [path] if error.errno not in _GONE and reopen(path) else []
+                if error.errno not in _GONE and reopen(path):
+                    waiting.append(path)
                 continue
-            if foreign:
+            if inner.is_foreign:
                 foreign_paths.append(path)
             else:
-                waiting += [f"{path}/{name}" for name in inner]
+                waiting += [f"{path}/{name}" for name in inner.subfolders]
         return foreign_paths
 
-    def _read(self, folder: Path, path: str) -> tuple[tuple[str, ...], bool]:
+    def _read(self, folder: Path, path: str) -> _GitTreeFolder:
+        """Read a folder, or return what is known about it if it has not changed."""
         status = os.stat(folder, follow_symlinks=False)  # noqa: PTH116 - half the time of a Path, for each folder of objects
-        state = (status.st_ino, status.st_ctime_ns)
-        if (cached := self._known.get(path)) and cached[0] == state:
-            return cached[1], cached[2]
+        known = self._known.get(path)
+        if known and (known.inode, known.changed_ns) == (status.st_ino, status.st_ctime_ns):
+            return known
+        names: set[str] = set()
+        subfolders: list[str] = []
+        has_link = False
         with os.scandir(folder) as entries:
-            kinds: dict[str, bool] = {}
-            has_link = False
             for entry in entries:
-                kinds[entry.name] = entry.is_dir(follow_symlinks=False)
+                names.add(entry.name)
                 has_link = has_link or entry.is_symlink()
-        inner = tuple(name for name, is_folder in kinds.items() if is_folder)
+                if entry.is_dir(follow_symlinks=False):
+                    subfolders.append(entry.name)
         # Git accepts links in place of `objects` and `refs`, so only the names count.
-        repository = "HEAD" in kinds and ("commondir" in kinds or ("objects" in kinds and "refs" in kinds))
-        foreign = has_link or bool(repository) or any(is_git(name) for name in inner) or ".git" in kinds
+        is_repository = "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names)
+        has_git = ".git" in names or any(map(is_git, subfolders))
+        read = _GitTreeFolder(
+            inode=status.st_ino,
+            changed_ns=status.st_ctime_ns,
+            subfolders=tuple(subfolders),
+            is_foreign=has_link or is_repository or has_git,
+        )
         if time.time_ns() - status.st_ctime_ns > RACY_NS:
-            self._known[path] = (state, inner, foreign)
-        return inner, foreign
+            self._known[path] = read
+        return read
 
 
 class _Lister:
@@ -215,12 +249,13 @@ class _Lister:
         groups = [places[number::FIND_PROCESSES] for number in range(min(FIND_PROCESSES, len(places)))]
         run_find = functools.partial(_run_find, self._folder, self._is_notable)
         with concurrent.futures.ThreadPoolExecutor(len(groups)) as threads:
-            for lines, complete in threads.map(run_find, groups):
-                self._add(lines, complete=complete)
+            for found in threads.map(run_find, groups):
+                self._add_folders([line for line in found.lines if line.startswith(b"d")], found.is_complete)
+                self._add_files([line for line in found.lines if not line.startswith(b"d")])
 
-    def _add(self, lines: list[bytes], *, complete: bool) -> None:
-        folders = [line for line in lines if line.startswith(b"d")]
-        for line in folders:
+    def _add_folders(self, lines: list[bytes], is_complete: bool) -> None:
+        """Note folders that find listed. If the listing is incomplete, make those listable that find could not list."""
+        for line in lines:
             kind, _, _, _, path = line.split(b" ", 4)
             name, mode = os.fsdecode(path), int(kind[1:], 8)
             if path.endswith(b"/.git"):
@@ -228,45 +263,38 @@ class _Lister:
             self._listing.modes[name[2:]] = mode
             if _is_large_in_git(name):
                 self._list_git_tree(name)
-            elif not complete and mode & _LISTABLE != _LISTABLE and self._reopen(name):
+            elif not is_complete and mode & _LISTABLE != _LISTABLE and self._reopen(name):
                 self._waiting.append(name)
-        if folders:
-            lines = [line for line in lines if not line.startswith(b"d")]
+
+    def _add_files(self, lines: list[bytes]) -> None:
         self._keep([line if line[:1] in b"fls" else b"o" + line[1:] for line in lines])
         self._git += [os.fsdecode(line.split(b" ", 4)[4][2:]) for line in lines if line.endswith(b"/.git")]
 
 
 def _line(entry: os.DirEntry[str], path: str) -> bytes:
+    """Return the line of an entry, see `FolderSnapshot`."""
     status = entry.stat(follow_symlinks=False)
-    kind = "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "o"
-    if kind == "o" and stat.S_ISSOCK(status.st_mode):
-        kind = "s"
+    if entry.is_symlink():
+        kind = "l"
+    elif entry.is_file(follow_symlinks=False):
+        kind = "f"
+    else:
+        kind = "s" if stat.S_ISSOCK(status.st_mode) else "o"
     seconds, nanoseconds = divmod(status.st_ctime_ns, 1_000_000_000)
     mode, changed = f"{stat.S_IMODE(status.st_mode):o}", f"{seconds}.{nanoseconds:09d}0"
     return f"{kind}{mode} {status.st_ino}.{status.st_nlink} {status.st_size} {changed} ".encode() + os.fsencode(path)
 
 
-def _run_find(folder: Path, is_notable: Callable[[bytes], object], places: Iterable[str]) -> tuple[list[bytes], bool]:
-    """Return a line for each entry below the given folders, and whether find could list every folder.
+def _run_find(folder: Path, is_notable: Callable[[bytes], object], places: Sequence[str]) -> _FoundLines:
+    """Return a line for each entry below the given folders.
 
     After `FILES` lines, only folders and notable entries are returned.
     """
-    places = list(places)
     lines: list[bytes] = []
-    complete = True
-    for start in range(0, len(places), 500):  # in groups, because the length of a command line is limited
-        command = [
-            _find(),
-            *places[start : start + 500],
-            "(",
-            *_PRUNED,
-            "-printf",
-            PRINTED,
-            ")",
-            "-o",
-            "-printf",
-            PRINTED,
-        ]
+    is_complete = True
+    tests = ("(", *_PRUNED, "-printf", PRINTED, ")", "-o", "-printf", PRINTED)
+    for first in range(0, len(places), MAX_STARTS):
+        command = [_find(), *places[first : first + MAX_STARTS], *tests]
         null = subprocess.DEVNULL
         with subprocess.Popen(command, cwd=folder, env=_ENV, stdout=subprocess.PIPE, stderr=null) as process:
             assert process.stdout
@@ -276,8 +304,8 @@ def _run_find(folder: Path, is_notable: Callable[[bytes], object], places: Itera
                 if len(lines) > FILES:
                     found = [line for line in found if line.startswith(b"d") or is_notable(line)]
                 lines += found
-        complete = complete and process.returncode == 0
-    return lines, complete
+        is_complete = is_complete and process.returncode == 0
+    return _FoundLines(lines, is_complete)
 
 
 @functools.cache

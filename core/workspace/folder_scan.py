@@ -11,7 +11,7 @@ import re
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +20,10 @@ from typing import Any
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only
 from core.workspace import forced_access
-from core.workspace.broker import READ_LIMIT, WRITE_LIMIT, FileBroker
+from core.workspace.broker import READ_LIMIT, FileBroker
 from core.workspace.content_cache import ContentCache
-from core.workspace.file_change import FileChange, OriginalFile, UnrecordedChanges
+from core.workspace.file_change import FileChange, FileModes, FolderChanges, OriginalFile, UnrecordedChanges
+from core.workspace.file_comparison import ChangedPath, change_since, is_private
 from core.workspace.folder_listing import (
     FILES,
     RACY_NS,
@@ -34,7 +35,7 @@ from core.workspace.folder_listing import (
 )
 from core.workspace.linked_files import links_outside, separate
 from core.workspace.own_writes import OwnWrites
-from core.workspace.paths import is_utf8_name, printable
+from core.workspace.paths import printable
 from core.workspace.snapshot_lines import (
     git_folder_of,
     inode_of,
@@ -107,12 +108,19 @@ class FolderScan:
     def fork(self) -> "FolderScan":
         """Return a copy for a background command, so that later commands can scan independently."""
         other = FolderScan(self.folder, self._contents.copy(), broker=self._broker)
-        other._trusted = self._trusted.copy()
-        other._snapshot, other._seen, other._known = self._snapshot, self._seen, dict(self._known)
-        other._links, other._git_trees, other.lock = dict(self._links), self._git_trees, self.lock
-        other._noted, other._racy, other._modes = dict(self._noted), set(self._racy), self._modes
-        other._places, other._places_of = self._places, self._places_of
+        other.lock = self.lock
         other.git_places = self.git_places
+        other._trusted = self._trusted.copy()
+        other._snapshot = self._snapshot
+        other._modes = self._modes
+        other._known = dict(self._known)
+        other._links = dict(self._links)
+        other._seen = self._seen
+        other._noted = dict(self._noted)
+        other._racy = set(self._racy)
+        other._git_trees = self._git_trees
+        other._places = self._places
+        other._places_of = self._places_of
         other._own_writes = self._own_writes and self._own_writes.copy()
         return other
 
@@ -170,7 +178,7 @@ class FolderScan:
         with self._open_broker() as broker, suppress(Problem):
             links = [name for name, kind in broker.entries() if kind == "link" and is_read_only(name)]
             configs = [path for path in (f".git/{name}" for name in CONFIG_FILES) if broker.stat(path)]
-            self._places.update(broker, links, [(path, self._config(broker, path)) for path in configs])
+            self._places.update(broker, links, {path: self._config(broker, path) for path in configs})
 
     def had_folder(self, path: str) -> bool:
         """Return whether this folder existed at the last scan before a command; True if that is unknown."""
@@ -186,41 +194,59 @@ class FolderScan:
         racy_since = (time.time_ns() - RACY_NS) / 1e9
         self._own_writes = OwnWrites(self.folder, self.lock)
         with self._open_broker() as broker:
-            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
-            self._restore_modes(broker, listing, listing.opened)
+            listing = self._list(broker)
             linked = links_outside(listing.lines - self._separate, listing.lines) if writes else []
             if linked:
                 linked = list(separate(broker.descriptor, linked))
-                listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
-                self._restore_modes(broker, listing, listing.opened)
+                listing = self._list(broker)
             if writes and not linked:
                 self._separate = listing.lines
             if listing.partial:
                 cause = f"It has more than {FILES:,} files."
                 raise Problem("The folder is too large to scan.", cause, "Work in one of its subfolders.")
-            self._snapshot, self._modes = listing.lines, listing.modes | listing.opened
+            self._snapshot = listing.lines
+            self._modes = listing.modes | listing.opened
             self.git_places = listing.git
             fresh = self._snapshot - self._seen
             self._seen = self._snapshot
             self._racy = {line for line in fresh if float(line.split(b" ", 4)[3]) >= racy_since}
-            self._noted = {line: path for line, path in self._noted.items() if line in self._snapshot}
-            self._noted |= {line: path for line in fresh if NOTEWORTHY.search(line) and is_noted(path := path_of(line))}
-            self._sockets = {line: path for line, path in self._sockets.items() if line in self._snapshot}
-            if not commands_run:
-                self._sockets |= {line: path_of(line) for line in fresh if line.startswith(b"s")}
+            self._note_lines(fresh, commands_run=commands_run)
             self._note_secrets(commands_run=commands_run)
             self._find_places(broker)
             self._keep_contents(broker, fresh)
+        return self._sensitive_paths(listing, linked)
+
+    def _list(self, broker: FileBroker, modes: Mapping[str, int] | None = None) -> FolderListing:
+        """List the folder, and restore the permissions of folders that this made listable.
+
+        They are restored as they were before the listing, or as in `modes`, or listable if unknown there.
+        """
+        listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
+        for name, mode in sorted(listing.opened.items(), reverse=True):
+            restored = mode if modes is None else modes.get(name, mode | stat.S_IRWXU)
+            with suppress(OSError):
+                forced_access.set_mode(broker.descriptor, name, restored)
+        return listing
+
+    def _note_lines(self, fresh: Iterable[bytes], *, commands_run: bool) -> None:
+        """Note which `fresh` lines may need protection, or are sockets to hide; forget those of removed files."""
+        self._noted = {line: path for line, path in self._noted.items() if line in self._snapshot}
+        self._noted |= {line: path for line in fresh if NOTEWORTHY.search(line) and is_noted(path := path_of(line))}
+        self._sockets = {line: path for line, path in self._sockets.items() if line in self._snapshot}
+        if not commands_run:
+            self._sockets |= {line: path_of(line) for line in fresh if line.startswith(b"s")}
+
+    def _sensitive_paths(self, listing: FolderListing, linked: Iterable[str]) -> SensitivePaths:
         paths = self._noted.values()
         protected = {trusted_place(path) for path in paths if not inside_git(path) and is_read_only(path)}
         further = {path for path in self._places.further if os.path.lexists(self.folder / path)}
-        hidden = {path for path in paths if is_hidden_from_commands(path)} | set(self._sockets.values())
+        hidden = {path for path in paths if is_hidden_from_commands(path)}
         return SensitivePaths(
-            tuple(sorted({*listing.git, *protected, *further})),
-            tuple(sorted(hidden)),
-            listing.git,
-            listing.closed,
-            tuple(linked),
+            protected=tuple(sorted({*listing.git, *protected, *further})),
+            hidden=tuple(sorted({*hidden, *self._sockets.values()})),
+            git=listing.git,
+            closed=listing.closed,
+            linked=tuple(linked),
         )
 
     def _note_secrets(self, *, commands_run: bool) -> None:
@@ -236,142 +262,135 @@ class FolderScan:
             cause = f"{printable(missing[0])} was moved or deleted by a command in the background."
             raise Problem("The command was not run, because it could see secrets.", cause, "End that command first.")
 
-    def changes_since(self) -> tuple[tuple[FileChange, ...], UnrecordedChanges]:
-        """Return the changes since the last scan that Journeyman did not make itself, sorted by path.
+    def changes_since(self) -> FolderChanges:
+        """Return the changes since the last scan that Journeyman did not make itself.
 
         The permissions of folders that became unlistable are restored.
         """
         with self._open_broker() as broker:
-            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
-            self._restore_modes(broker, listing, self._modes)
-            changes = self._changes(broker, listing)
+            changes = self._changes(broker, self._list(broker, self._modes))
             self._own_writes = None
             return changes
 
-    def trusted_changes(self) -> tuple[tuple[FileChange, ...], UnrecordedChanges]:
+    def trusted_changes(self) -> FolderChanges:
         """Return the changes since the last scan if a trusted file may be among them, else none.
 
         The state of the last scan stays, so that the next call compares with it again.
         """
         with self._open_broker() as broker:
-            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
-            self._restore_modes(broker, listing, self._modes)
+            listing = self._list(broker, self._modes)
             changed = (self._snapshot ^ listing.lines) | (self._racy & listing.lines)
-            marks = TrustedPlaces.marks(listing.modes.keys() - self._modes.keys())
-            if not (listing.closed or marks or any(map(self._may_matter, changed))):
-                return (), UnrecordedChanges()
+            if not (listing.closed or self._new_marks(listing) or any(map(self._may_matter, changed))):
+                return FolderChanges()
             return self.fork()._changes(broker, listing)
 
-    def changes_of(self, path: str) -> tuple[tuple[FileChange, ...], UnrecordedChanges] | None:
+    def changes_of(self, path: str) -> FolderChanges | None:
         """Return the change of one trusted file since the last scan; None if it was a link or is unknown."""
         line = next((line for line in self._snapshot if line.endswith(b" ./" + os.fsencode(path))), None)
         own = self._own_writes.files if self._own_writes else {}
         original = own[path] if path in own else self._original(path, line)
-        if original.link if original else line and path not in own:
+        was_link = original is not None and original.link
+        is_unknown = original is None and line is not None and path not in own
+        if was_link or is_unknown:
             return None
         with self._open_broker() as broker:
-            change = _change_since(broker, path, original)
-        if not isinstance(change, str):
-            return ((change,) if change else ()), UnrecordedChanges()
-        originals = {path: original} if original else {}
-        return (), UnrecordedChanges((path,), created=() if original else (path,), originals=originals)
+            change = change_since(broker, path, original)
+        if not isinstance(change, ChangedPath):
+            return FolderChanges((change,) if change else ())
+        missed = UnrecordedChanges(
+            unrecorded=(path,), created=() if original else (path,), originals={path: original} if original else {}
+        )
+        return FolderChanges(missed=missed)
 
-    def changes_of_state(self) -> tuple[tuple[FileChange, ...], UnrecordedChanges]:
+    def changes_of_state(self) -> FolderChanges:
         """Return the changes to trusted files since the state that `from_state` restored."""
         with self._open_broker() as broker:
-            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
-            self._restore_modes(broker, listing, self._modes)
+            listing = self._list(broker, self._modes)
             listing.lines = frozenset(filter(self._matters, listing.lines))
             if self._own_writes:  # Leave out those that did not happen, because Journeyman was killed just before.
                 changed = {path_of(line) for line in self._snapshot ^ listing.lines}
-                self._own_writes.files = {
-                    path: each for path, each in self._own_writes.files.items() if path in changed
-                }
+                own = self._own_writes.files
+                self._own_writes.files = {path: file for path, file in own.items() if path in changed}
             return self._changes(broker, listing)
 
     def _matters(self, line: bytes) -> bool:
-        return bool(self._is_notable(line)) or self._may_matter(line)
+        return self._is_notable(line) or self._may_matter(line)
 
     def _is_notable(self, line: bytes) -> bool:
         """Return whether a path matters for security: in very large folders, only these paths are compared."""
-        named = NOTEWORTHY.search(line) or _REPOSITORY.search(line)
-        return bool(named) or is_privileged(line) or (bool(self._places.further) and self.is_trusted(path_of(line)))
+        if NOTEWORTHY.search(line) or _REPOSITORY.search(line) or is_privileged(line):
+            return True
+        return bool(self._places.further) and self.is_trusted(path_of(line))
 
     def _may_matter(self, line: bytes) -> bool:
         path = path_of(line)
-        is_special = bool(_REPOSITORY.search(line)) or "hooks/" in path or is_privileged(line)
-        return is_special or is_git_link(path, line) or self.is_trusted(path)
+        if _REPOSITORY.search(line) or "hooks/" in path or is_privileged(line):
+            return True
+        return is_git_link(path, line) or self.is_trusted(path)
 
-    def _changes(self, broker: FileBroker, listing: FolderListing) -> tuple[tuple[FileChange, ...], UnrecordedChanges]:
-        lines = listing.lines
+    def _changes(self, broker: FileBroker, listing: FolderListing) -> FolderChanges:
+        """Return the changes between the snapshot and a new listing, which then becomes the snapshot."""
         # A file changed just before the first scan may have changed again within the time stamp's resolution: compare
         # contents.
-        racy = self._racy & lines
+        racy = self._racy & listing.lines
         before = set(filter(self._is_notable, self._snapshot)) if listing.partial else self._snapshot
-        now = set(filter(self._is_notable, lines)) if listing.partial else lines
+        now = set(filter(self._is_notable, listing.lines)) if listing.partial else listing.lines
         old = {path_of(line): line for line in (before - now) | (racy & now)}
         new = {path_of(line): line for line in (now - before) | (racy & now)}
-        altered: list[FileChange] = []
-        unrecorded: list[str] = []
-        protected: list[str] = []
-        originals: dict[str, OriginalFile] = {}
-        created: list[str] = []
-        is_new = functools.cache(functools.partial(is_new_repository, self._snapshot))
         own = self._own_writes.files if self._own_writes else {}
+        changes: dict[str, FileChange | ChangedPath] = {}
+        originals: dict[str, OriginalFile | None] = {}
         for path in sorted({*old, *new, *own}):
-            if inside_git(path) and not git_acts_on(path) and not is_git_link(path, old.get(path), new.get(path)):
+            old_line, new_line = old.get(path), new.get(path)
+            if inside_git(path) and not git_acts_on(path) and not is_git_link(path, old_line, new_line):
                 continue
-            original = self._original(path, old.get(path))
-            change = self._compare(broker, path, old.get(path), new.get(path))
+            # `_compare` replaces the kept contents, so the original is found first.
+            originals[path] = own[path] if path in own else self._original(path, old_line)
+            change = self._compare(broker, path, old_line, new_line)
             if path in own:
-                original, change = own[path], _change_since(broker, path, own[path])
-            if change is None:
-                continue
-            is_sensitive = is_protected(path) or self.is_trusted(path)
-            if is_sensitive and not (inside_git(path) and is_new(git_folder_of(path))):
-                protected.append(path)
-            if isinstance(change, FileChange):
-                altered.append(change)
-                continue
-            unrecorded.append(change)
-            if original:
-                originals[path] = original
-            elif path in own or path not in old:
-                created.append(path)
-        marks = TrustedPlaces.marks(listing.modes.keys() - self._modes.keys())
-        for paths in (unrecorded, protected, created):
-            paths += marks
+                change = change_since(broker, path, own[path])
+            if change is not None:
+                changes[path] = change
+        marks = self._new_marks(listing)
+        unrecorded = [path for path, change in changes.items() if isinstance(change, ChangedPath)]
+        created = [path for path in unrecorded if not originals[path] and (path in own or path not in old)]
         privileged = [path for path, line in new.items() if is_privileged(line) and not is_privileged(old.get(path))]
-        self._snapshot, self.git_places = lines, listing.git
-        self._seen |= {line for line in new.values() if line.startswith(b"s")}  # sockets of commands are not hidden
         missed = UnrecordedChanges(
-            unrecorded=tuple(unrecorded),
-            protected=tuple(protected),
-            created=tuple(created),
-            originals=originals,
+            unrecorded=(*unrecorded, *marks),
+            protected=(*self._protected_among(changes), *marks),
+            created=(*created, *marks),
+            originals={path: original for path in unrecorded if (original := originals[path])},
             privileged=tuple(sorted(privileged)),
             closed=listing.closed,
             loosened=self._loosened(listing, old, new),
         )
-        return tuple(altered), missed
+        self._snapshot = listing.lines
+        self.git_places = listing.git
+        self._seen |= {line for line in new.values() if line.startswith(b"s")}  # sockets of commands are not hidden
+        return FolderChanges(tuple(change for change in changes.values() if isinstance(change, FileChange)), missed)
+
+    def _new_marks(self, listing: FolderListing) -> list[str]:
+        """Return the new folders in a listing whose mere existence makes shells run programs of the repository."""
+        return TrustedPlaces.marks(listing.modes.keys() - self._modes.keys())
+
+    def _protected_among(self, paths: Iterable[str]) -> Iterator[str]:
+        """Yield the protected and trusted paths, except those in git folders that are not in the snapshot."""
+        is_new = functools.cache(functools.partial(is_new_repository, self._snapshot))
+        for path in paths:
+            is_sensitive = is_protected(path) or self.is_trusted(path)
+            if is_sensitive and not (inside_git(path) and is_new(git_folder_of(path))):
+                yield path
 
     def _loosened(self, listing: FolderListing, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, int]:
+        """Return the former permission bits of trusted folders and git files that others may now write to, by path."""
         folders = (path for path in listing.modes.keys() & self._modes.keys() if self._is_trusted_folder(path))
-        found = {path: (self._modes[path], listing.modes[path]) for path in folders}
-        found |= {
-            path: (mode_of(old[path]), mode_of(new[path])) for path in old.keys() & new.keys() if inside_git(path)
-        }
-        return {path: before for path, (before, after) in found.items() if after & ~before & OTHERS_WRITE}
+        modes = {path: (self._modes[path], listing.modes[path]) for path in folders}
+        git_files = filter(inside_git, old.keys() & new.keys())
+        modes |= {path: (mode_of(old[path]), mode_of(new[path])) for path in git_files}
+        return {path: before for path, (before, after) in modes.items() if after & ~before & OTHERS_WRITE}
 
     def _is_trusted_folder(self, path: str) -> bool:
         return inside_git(f"{path}/x") or self.is_trusted(path)
-
-    def _restore_modes(self, broker: FileBroker, listing: FolderListing, modes: Mapping[str, int]) -> None:
-        """Restore the permissions of folders that the listing made listable: as in `modes`, or listable if unknown."""
-        for name, mode in sorted(listing.opened.items(), reverse=True):
-            before = modes.get(name, mode | stat.S_IRWXU)
-            with suppress(OSError):
-                forced_access.set_mode(broker.descriptor, name, before)
 
     def _find_places(self, broker: FileBroker) -> None:
         """Find the trusted paths that links and git configurations define, if these changed since the last scan."""
@@ -379,9 +398,10 @@ class FolderScan:
         configs = [
             line for line in self._noted if line.endswith((b"/config", b"/config.worktree")) and b"/.git/" in line
         ]
-        if (lines := frozenset([*links, *configs])) == self._places_of:
+        lines = frozenset([*links, *configs])
+        if lines == self._places_of:
             return
-        texts = [(path, self._config(broker, path)) for path in map(path_of, configs)]
+        texts = {path: self._config(broker, path) for path in map(path_of, configs)}
         self._places.update(broker, (self._noted[line] for line in links), texts)
         self._places_of = lines
 
@@ -403,28 +423,31 @@ class FolderScan:
     def _open_broker(self) -> AbstractContextManager[FileBroker]:
         return nullcontext(self._broker) if self._broker else FileBroker(self.folder)
 
-    def _compare(self, broker: FileBroker, path: str, old: bytes | None, new: bytes | None) -> FileChange | str | None:
-        """Return a change with contents, only the path if they are unknown or private, or None if nothing changed."""
+    def _compare(
+        self, broker: FileBroker, path: str, old: bytes | None, new: bytes | None
+    ) -> FileChange | ChangedPath | None:
+        """Return the change of a path between two of its lines, None if nothing changed; keep the new contents."""
         trusted = self.is_trusted(path)
         cache = self._cache(trusted=trusted)
         before = cache.get(path) if old and self._known.get(path) == old else None
         after = self._read(broker, path, new, trusted=trusted) if new else None
-        is_before_known = before is not None or not old
         if new and after is not None:
             self._store(path, after, new, cache)
         elif old != new:
             cache.drop(path)
             self._known.pop(path, None)
-        if not is_before_known or (new and after is None):
-            return None if old == new else path
-        modes = (mode_of(old), mode_of(new))
-        if before == after and modes[0] == modes[1]:
+        is_before_known = before is not None or not old
+        is_after_known = after is not None or not new
+        if not (is_before_known and is_after_known):
+            return None if old == new else ChangedPath(path)
+        modes = FileModes(before=mode_of(old), after=mode_of(new))
+        if before == after and modes.before == modes.after:
             return None
-        return path if _is_private(path) else FileChange(path, before, after, modes)
+        return ChangedPath(path) if is_private(path) else FileChange(path, before, after, modes)
 
     def _keep_contents(self, broker: FileBroker, lines: Iterable[bytes]) -> None:
         """Keep the contents of the files of these lines: all trusted ones, then untrusted ones until the time limit."""
-        untrusted: list[tuple[bytes, str]] = []
+        untrusted: dict[str, bytes] = {}  # path → line
         for line in lines:
             path = path_of(line)
             if self._known.get(path) == line:
@@ -433,9 +456,9 @@ class FolderScan:
             if is_git_link(path, line) or (may_be_trusted and self.is_trusted(path)):
                 self._keep_one(broker, path, line, trusted=True)
             elif not _left_out(path):
-                untrusted.append((line, path))
+                untrusted[path] = line
         deadline = time.monotonic() + FIRST_S
-        for line, path in untrusted:
+        for path, line in untrusted.items():
             if time.monotonic() > deadline:
                 return
             self._keep_one(broker, path, line, trusted=False)
@@ -452,13 +475,13 @@ class FolderScan:
         return self._trusted if trusted else self._contents
 
     def _store(self, path: str, body: bytes, line: bytes, cache: ContentCache) -> None:
-        same = cache.get(path) == body
-        if cache.keep(path, body):
-            self._known[path] = line
-            if self._on_content and not same and len(body) <= FILE_SIZE and not _is_private(path):
-                self._on_content(path, body)
-        else:
+        is_new = cache.get(path) != body
+        if not cache.keep(path, body):
             self._known.pop(path, None)
+            return
+        self._known[path] = line
+        if self._on_content and is_new and len(body) <= FILE_SIZE and not is_private(path):
+            self._on_content(path, body)
 
     def _read(self, broker: FileBroker, path: str, line: bytes, *, trusted: bool) -> bytes | None:
         kind, _, size, _, _ = line.split(b" ", 4)
@@ -471,28 +494,6 @@ class FolderScan:
             return None
 
 
-def _change_since(broker: FileBroker, path: str, own: OriginalFile | None) -> FileChange | str | None:
-    """Return the change of a file since it had this state; None stands for no file.
-
-    Like `_compare`, return only the path if the contents are unknown, and None if nothing changed.
-    """
-    try:
-        status = broker.stat(path)
-        if status and not stat.S_ISREG(status.st_mode):
-            return path
-        after = broker.read(path, WRITE_LIMIT) if status else None
-    except Problem:
-        return path
-    if after == (own.body if own else None):
-        return None
-    modes = (own.mode if own else 0, stat.S_IMODE(status.st_mode) if status else 0)
-    return path if _is_private(path) else FileChange(path, own.body if own else None, after, modes)
-
-
 def _left_out(path: str) -> bool:
-    return inside_git(path) or _is_private(path) or any(part in DERIVED for part in path.split("/")[:-1])
-
-
-def _is_private(path: str) -> bool:
-    """Return whether the contents must not be stored: of secrets, and of files whose names are not UTF-8."""
-    return not is_utf8_name(path) or is_hidden_from_commands(path)
+    """Return whether the contents of an untrusted file are not kept."""
+    return inside_git(path) or is_private(path) or any(part in DERIVED for part in path.split("/")[:-1])

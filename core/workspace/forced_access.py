@@ -5,6 +5,7 @@ changed only on files of this user.
 """
 
 import contextlib
+import functools
 import os
 import secrets
 import shutil
@@ -12,6 +13,7 @@ import stat
 import struct
 import sys
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 if sys.platform != "win32":
     import fcntl
@@ -20,12 +22,23 @@ _FOLDER_FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | g
 ENTER = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER_FLAGS
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FS_IOC_GETFLAGS, _FS_IOC_SETFLAGS = 0x80086601, 0x40086602
+_FS_IOC_GETFLAGS = 0x80086601
+_FS_IOC_SETFLAGS = 0x40086602
 _FICLONE = 0x40049409
-_FS_IMMUTABLE_FL, _FS_APPEND_FL = 0x10, 0x20
-_USABLE, _LISTABLE = 0o700, 0o500
+_FS_IMMUTABLE_FL = 0x10
+_FS_APPEND_FL = 0x20
+# Permission bits of the owner of a folder.
+_USABLE = 0o700
+_LISTABLE = 0o500
 COPY_BYTES = 1 << 20  # bytes copied at a time
 PRIVILEGES = stat.S_ISUID | stat.S_ISGID
+
+
+class _TemporaryCopy(NamedTuple):
+    """The name of a temporary file in a folder, and its descriptor for writing."""
+
+    name: str
+    descriptor: int
 
 
 def reopen_folder(root: int, path: str) -> int | None:
@@ -83,16 +96,16 @@ def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False,
     Without `durable`, the file is not flushed to disk, so a power failure within seconds may lose it.
     """
     with _open_parent(root, path, make=True) as (parent, leaf):
-        temporary = f".journeyman-{secrets.token_hex(8)}"
+        temporary = _temporary_name()
         _retry(parent, "", lambda: _create(parent, temporary, body, mode, link=link, durable=durable))
         _put(parent, temporary, leaf)
 
 
 def copy(root: int, path: str, source: int, mode: int) -> None:
     """Replace whatever is at this path by a copy of the open file `source`."""
-    with _open_parent(root, path, make=True) as (parent, leaf), _copied(parent, source) as (temporary, target):
-        os.fchmod(target, mode)
-        _put(parent, temporary, leaf)
+    with _open_parent(root, path, make=True) as (parent, leaf), _temporary_copy(parent, source) as temporary:
+        os.fchmod(temporary.descriptor, mode)
+        _put(parent, temporary.name, leaf)
 
 
 def separate(root: int, path: str) -> None:
@@ -106,29 +119,33 @@ def separate(root: int, path: str) -> None:
             status = os.fstat(source)
             if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2 or status.st_uid != os.geteuid():
                 return
-            with _copied(parent, source) as (temporary, target):
-                os.fchmod(target, stat.S_IMODE(status.st_mode) & ~PRIVILEGES)
-                os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-                _put(parent, temporary, leaf)
+            with _temporary_copy(parent, source) as temporary:
+                os.fchmod(temporary.descriptor, stat.S_IMODE(status.st_mode) & ~PRIVILEGES)
+                os.utime(temporary.descriptor, ns=(status.st_atime_ns, status.st_mtime_ns))
+                _put(parent, temporary.name, leaf)
         finally:
             os.close(source)
 
 
+def _temporary_name() -> str:
+    return f".journeyman-{secrets.token_hex(8)}"
+
+
 @contextlib.contextmanager
-def _copied(parent: int, source: int) -> Iterator[tuple[str, int]]:
-    """Copy an open file to a temporary one in the folder; yield its name and descriptor. Delete it after an error."""
-    temporary = f".journeyman-{secrets.token_hex(8)}"
-    _retry(parent, "", lambda: _create(parent, temporary, b"", 0o600, durable=False))
-    target = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+def _temporary_copy(parent: int, source: int) -> Iterator[_TemporaryCopy]:
+    """Copy an open file to a temporary one in a folder; delete that after an error."""
+    name = _temporary_name()
+    _retry(parent, "", lambda: _create(parent, name, b"", 0o600, durable=False))
+    descriptor = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
-        _copy_contents(source, target)
-        yield temporary, target
+        _copy_contents(source, descriptor)
+        yield _TemporaryCopy(name, descriptor)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary, dir_fd=parent)
+            os.unlink(name, dir_fd=parent)
         raise
     finally:
-        os.close(target)
+        os.close(descriptor)
 
 
 def _copy_contents(source: int, target: int) -> None:
@@ -177,9 +194,9 @@ def _open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[
     parts = [part for part in path.split("/") if part not in ("", ".")]
     *folders, leaf = parts or ["."]
     opened = [os.dup(root)]
-    granted: list[tuple[int, int]] = []
+    former_modes: dict[int, int] = {}  # of the folders whose permissions were changed, by descriptor
     try:
-        _note(granted, opened[-1])
+        _grant_and_note(opened[-1], former_modes)
         for part in folders:
             try:
                 inner = os.open(part, ENTER, dir_fd=opened[-1])
@@ -190,20 +207,20 @@ def _open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[
                 os.mkdir(part, dir_fd=opened[-1])
                 inner = os.open(part, ENTER, dir_fd=opened[-1])
             opened.append(inner)
-            _note(granted, inner)
+            _grant_and_note(inner, former_modes)
         yield opened[-1], leaf
     finally:
-        for folder, mode in reversed(granted):
+        for folder, mode in reversed(former_modes.items()):
             if mode & _LISTABLE == _LISTABLE:
                 _chmod(folder, mode)
         for folder in opened:
             os.close(folder)
 
 
-def _note(granted: list[tuple[int, int]], folder: int) -> None:
+def _grant_and_note(folder: int, former_modes: dict[int, int]) -> None:
     status = os.fstat(folder)
     if _grant(folder, status):
-        granted.append((folder, stat.S_IMODE(status.st_mode)))
+        former_modes[folder] = stat.S_IMODE(status.st_mode)
 
 
 def _grant(folder: int, status: os.stat_result) -> bool:
@@ -241,22 +258,26 @@ def _remove_folder(parent: int, leaf: str) -> None:
     try:
         while names := os.listdir(folder):  # noqa: PTH208 - a descriptor
             for name in names:
-                if not _is_folder(folder, name):
-                    _retry(folder, name, lambda name=name: os.unlink(name, dir_fd=folder))  # type: ignore[misc]
-                    continue
-                inner = _usable_folder(folder, name)
-                try:
-                    for deeper in os.listdir(inner):  # noqa: PTH208 - a descriptor
-                        if _is_folder(inner, deeper):
-                            os.close(_usable_folder(inner, deeper))
-                        moved = f".journeyman-{secrets.token_hex(8)}"
-                        os.rename(deeper, moved, src_dir_fd=inner, dst_dir_fd=folder)
-                finally:
-                    os.close(inner)
-                os.rmdir(name, dir_fd=folder)
+                if _is_folder(folder, name):
+                    _move_contents_up(folder, name)
+                    os.rmdir(name, dir_fd=folder)
+                else:
+                    _retry(folder, name, functools.partial(os.unlink, name, dir_fd=folder))
     finally:
         os.close(folder)
     os.rmdir(leaf, dir_fd=parent)
+
+
+def _move_contents_up(parent: int, leaf: str) -> None:
+    """Move everything in a folder to its parent folder, under random names."""
+    folder = _usable_folder(parent, leaf)
+    try:
+        for name in os.listdir(folder):  # noqa: PTH208 - a descriptor
+            if _is_folder(folder, name):
+                os.close(_usable_folder(folder, name))  # the rename needs permissions on it
+            os.rename(name, _temporary_name(), src_dir_fd=folder, dst_dir_fd=parent)
+    finally:
+        os.close(folder)
 
 
 def _usable_folder(parent: int, leaf: str) -> int:
@@ -279,7 +300,6 @@ def _retry(parent: int, leaf: str, act: Callable[[], None]) -> None:
     """Call `act`; after a PermissionError, clear the flags of the file and of its folder and call it once more."""
     try:
         act()
-        return
     except PermissionError:
         for name in (".", leaf):
             with contextlib.suppress(OSError):
@@ -288,7 +308,7 @@ def _retry(parent: int, leaf: str, act: Callable[[], None]) -> None:
                     _clear_flags(descriptor)
                 finally:
                     os.close(descriptor)
-    act()
+        act()
 
 
 def _clear_flags(descriptor: int) -> None:

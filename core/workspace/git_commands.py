@@ -9,42 +9,73 @@ import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.git_config import is_harmless_setting
 from core.domain.problems import Problem
-from core.workspace.git_plumbing import pinned_repository
+from core.workspace.git_plumbing import pinned_repository, settings_environment
 from core.workspace.program_search import command_path, own_path, require_git
 
 TIMEOUT_S = 120
-NETWORK_SECONDS = 600
+NETWORK_TIMEOUT_S = 600
 HOOKS = (
-    "pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push", "post-checkout",
-    "reference-transaction", "post-index-change", "pre-auto-gc",
-)  # fmt: skip
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-push",
+    "post-checkout",
+    "reference-transaction",
+    "post-index-change",
+    "pre-auto-gc",
+)
 SAFE_SETTINGS = {"core.fsmonitor": "false", "submodule.recurse": "false", "push.recurseSubmodules": "no"}
 NO_HOOKS = {"core.hooksPath": os.devnull}
 # A remote URL that reaches another computer, by one of these schemes or as `host:path`. Any other URL is local.
 REMOTE_URL = re.compile(r"(?:https?|ssh|git)://[^/-]|(?:[\w.-]+@)?[\w][\w.-]*:(?!:|//|\\)")
-# Known errors: a part of git's lowercased message, and the error and the fix to show instead.
-KNOWN_ERRORS = (
-    ("tell me who you are", "Git does not know your name and mail address.",
-     "Set them with `git config --global user.name` and `git config --global user.email`."),
-    ("nothing to commit", "Nothing is staged.", "Select the files to commit."),
-    ("no changes added to commit", "Nothing is staged.", "Select the files to commit."),
-    ("fetch first", "The remote branch has commits that you do not have.", "Pull them in a terminal, then push again."),
-    ("non-fast-forward", "The remote branch has commits that you do not have.",
-     "Pull them in a terminal, then push again."),
-    ("protected branch", "The remote does not accept pushes to this branch.", "Create a branch and push that."),
-    ("permission denied", "The remote refused access.", "Check your SSH key or token for this remote."),
-    ("could not read username", "The remote asks for a user name and password.",
-     "Sign in once in a terminal, or use SSH."),
-    ("authentication failed", "The remote refused access.", "Sign in once in a terminal."),
-    ("could not resolve host", "The remote cannot be reached.", "Check the network connection."),
-    ("already exists", "A branch with this name exists already.", "Choose another name."),
-    ("is not a valid branch name", "This is not a valid branch name.", "Use letters, digits, `-` and `/`."),
-    ("dubious ownership", "This repository belongs to another user.", "Work in a repository of your own."),
-    ("index.lock", "Another program is using the repository.", "Wait until it has finished, and try again."),
-)  # fmt: skip
+
+
+class KnownError(NamedTuple):
+    """An error of git that is shown in other words."""
+
+    message: str
+    fix: str
+
+
+_NOTHING_STAGED = KnownError("Nothing is staged.", fix="Select the files to commit.")
+_BEHIND_REMOTE = KnownError(
+    "The remote branch has commits that you do not have.", fix="Pull them in a terminal, then push again."
+)
+# By a part of git's lowercased message.
+KNOWN_ERRORS = {
+    "tell me who you are": KnownError(
+        "Git does not know your name and mail address.",
+        fix="Set them with `git config --global user.name` and `git config --global user.email`.",
+    ),
+    "nothing to commit": _NOTHING_STAGED,
+    "no changes added to commit": _NOTHING_STAGED,
+    "fetch first": _BEHIND_REMOTE,
+    "non-fast-forward": _BEHIND_REMOTE,
+    "protected branch": KnownError(
+        "The remote does not accept pushes to this branch.", fix="Create a branch and push that."
+    ),
+    "permission denied": KnownError("The remote refused access.", fix="Check your SSH key or token for this remote."),
+    "could not read username": KnownError(
+        "The remote asks for a user name and password.", fix="Sign in once in a terminal, or use SSH."
+    ),
+    "authentication failed": KnownError("The remote refused access.", fix="Sign in once in a terminal."),
+    "could not resolve host": KnownError("The remote cannot be reached.", fix="Check the network connection."),
+    "already exists": KnownError("A branch with this name exists already.", fix="Choose another name."),
+    "is not a valid branch name": KnownError(
+        "This is not a valid branch name.", fix="Use letters, digits, `-` and `/`."
+    ),
+    "dubious ownership": KnownError(
+        "This repository belongs to another user.", fix="Work in a repository of your own."
+    ),
+    "index.lock": KnownError(
+        "Another program is using the repository.", fix="Wait until it has finished, and try again."
+    ),
+}
 
 
 def run_git(
@@ -86,9 +117,16 @@ def run_program(
         environment["GIT_INDEX_FILE"] = str(index)
     try:
         return subprocess.run(
-            argv, cwd=folder, env=environment, input=input_text or "", capture_output=True,
-            encoding="utf-8", errors="surrogateescape", timeout=seconds, check=False,
-        )  # fmt: skip
+            argv,
+            cwd=folder,
+            env=environment,
+            input=input_text or "",
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=seconds,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         name = Path(argv[0]).name
         raise Problem(f"{name} did not finish.", f"It took more than {seconds} s.", "Try it in a terminal.") from None
@@ -121,9 +159,9 @@ def has_unsafe_settings(programs: Sequence[str]) -> bool:
 def git_problem(action: str, message: str) -> Problem:
     """Return an error message of git as a Problem; `action` is the git subcommand that failed."""
     lowered = message.casefold()
-    for part, error, fix in KNOWN_ERRORS:
+    for part, known in KNOWN_ERRORS.items():
         if part in lowered:
-            return Problem(error, "", fix)
+            return Problem(known.message, "", known.fix)
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
     cause = re.sub(r"^(fatal|error|remote): ", "", errors[0]) if errors else ""
@@ -141,12 +179,16 @@ def _own_settings(folder: Path) -> Iterator[tuple[str, str]]:
 
 def git_environment(*, hooks: bool = False) -> dict[str, str]:
     """Return an environment for git with safe settings, which its child processes inherit; `hooks` enables hooks."""
-    settings = SAFE_SETTINGS if hooks else SAFE_SETTINGS | NO_HOOKS
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
-    environment["GIT_NO_REPLACE_OBJECTS"] = "1"  # an agent's command may have created replace refs
-    environment |= {"GH_PROMPT_DISABLED": "1", "NO_COLOR": "1", "GIT_CONFIG_COUNT": str(len(settings))}
-    environment["PATH"] = command_path() if hooks else own_path()  # hooks may need programs that are in the project
-    for number, (key, value) in enumerate(settings.items()):
-        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return environment
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return {
+        **inherited,
+        "LC_ALL": "C",
+        "NO_COLOR": "1",
+        "PATH": command_path() if hooks else own_path(),  # hooks may need programs that are in the project
+        "GH_PROMPT_DISABLED": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",  # an agent's command may have created replace refs
+        **settings_environment(SAFE_SETTINGS if hooks else SAFE_SETTINGS | NO_HOOKS),
+    }

@@ -13,13 +13,13 @@ import re
 import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from core.workspace import forced_access
 from core.workspace.beneath import open_by_walking, open_folder
-from core.workspace.bubblewrap import git_folders
-from core.workspace.git_branch import worktree_git_folders
+from core.workspace.git_folders import OBJECTS, kept_git_folders
 from core.workspace.git_packs import check_packs, name_length, objects_of_index
 from core.workspace.git_references import (
     FileState,
@@ -28,7 +28,7 @@ from core.workspace.git_references import (
     last_change,
     open_file,
     read_references,
-    removed_from,
+    restoring_writes,
     set_aside,
     state_of,
 )
@@ -50,17 +50,47 @@ from core.workspace.history_store import (
     read_history,
 )
 
-OBJECTS, PACKS = "objects", "objects/pack"
+PACKS = "objects/pack"
 OBJECT_MODE = 0o444
 MAX_COPIED = 256 << 20  # bytes of loose objects to copy per repository
 MAX_PACKS = 200  # pack files to keep open per repository, the largest first
 OPEN_SHARE = 2  # history may use one in OPEN_SHARE of the files that this process may open
-# Folders of installed packages and build results, whose repositories are not kept.
-DERIVED = frozenset({"node_modules", ".venv", "venv", "target", ".tox"})
-_FOLDER, _OBJECT = re.compile(r"[0-9a-f]{2}"), re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]+")
+_OBJECT_FOLDER = re.compile(r"[0-9a-f]{2}")
+_OBJECT_PATH = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]+")
 # File name lengths of loose objects: SHA-1 and SHA-256 in hexadecimal, without the two digits of the folder.
 _OBJECT_LENGTHS = (38, 62)
 _PACK = re.compile(r"pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.(?:pack|idx|rev|promisor|keep)")
+
+
+class MissingHistory(NamedTuple):
+    """The paths of the repositories whose history could not be kept.
+
+    Attributes:
+        incomplete: those that are kept only partly.
+        left_out: those that are not kept, because this process may not open more files.
+    """
+
+    incomplete: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+class _ObjectFile(NamedTuple):
+    """The state of an object file and its contents."""
+
+    state: FileState
+    body: bytes
+
+
+class _Forgeries(NamedTuple):
+    """What `_Repository._remove_forgeries` found.
+
+    Attributes:
+        removed: descriptions of the removed files.
+        packed: the hashes of the objects in valid new packs.
+    """
+
+    removed: list[str]
+    packed: set[bytes]
 
 
 class GitHistory:
@@ -77,14 +107,13 @@ class GitHistory:
         """The name of the stored history, to pass to `recover_history`; "" if nothing is stored."""
         return self._files.name if self._files else ""
 
-    def keep(self, git_places: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Record the history as it is before a command.
+    def keep(self, git_places: Iterable[str]) -> MissingHistory:
+        """Record the history as it is before a command, and return what could not be recorded.
 
-        Return the repositories that could be kept only partly, and those that were left out because this process may
-        not open more files. `git_places` are the paths of `.git` folders, and of `.git` files that point to one.
+        `git_places` are the paths of `.git` folders, and of `.git` files that point to one.
         """
         if sys.platform == "win32":
-            return (), ()
+            return MissingHistory()
         left_out: list[str] = []
         for base, path in kept_git_folders(self._folder, git_places):
             if base / path in self._repositories:
@@ -98,12 +127,12 @@ class GitHistory:
                 self._repositories[base / path] = repository = _Repository(stored, store.copies, store)
                 repository.keep()  # opens its packs, so that `open_files` counts them for the next repository
         incomplete = [repository.path for repository in self._repositories.values() if not repository.keep()]
-        return tuple(incomplete), tuple(left_out)
+        return MissingHistory(incomplete=tuple(incomplete), left_out=tuple(left_out))
 
     def restore(self) -> tuple[str, ...]:
         """Restore what a command deleted or overwrote; return a description for each repository that needed it."""
-        parts = {repository.path: repository.restore() for repository in self._repositories.values()}
-        return tuple([f"{path} ({', '.join(each)})" for path, each in parts.items() if each])
+        restored = {repository.path: repository.restore() for repository in self._repositories.values()}
+        return tuple([f"{path} ({', '.join(parts)})" for path, parts in restored.items() if parts])
 
     def drop(self) -> None:
         """Discard the kept history; the next `keep` starts from scratch."""
@@ -122,32 +151,17 @@ def max_open_files() -> int:
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0] // OPEN_SHARE
 
 
-def kept_git_folders(folder: Path, git_places: Iterable[str]) -> Iterator[tuple[Path, str]]:
-    """Yield the git folders whose history is kept, each as a folder that no command can move, and a path in it.
-
-    `folder` is the resolved folder of the session. The repository of a linked worktree comes first, because commands
-    could create any number of further folders.
-    """
-    if folders := worktree_git_folders(folder):
-        yield folders[1].parent, folders[1].name
-    for place in sorted(git_places, key=lambda name: name.count("/")):
-        if DERIVED.isdisjoint(place.split("/")) and (folder / place).is_dir():
-            for git in git_folders(folder / place):
-                if (git / OBJECTS).is_dir():
-                    yield folder, git.relative_to(folder).as_posix()
-
-
-def recover_history(data: Path, name: str, end: float) -> tuple[str, ...]:
+def recover_history(data: Path, name: str, last_seen: float) -> tuple[str, ...]:
     """Restore what interrupted commands deleted or overwrote; return a description for each repository that needed it.
 
-    `name` is a `stored_as`. `end` is when the commands were last seen running, in seconds since the epoch: if
+    `name` is a `stored_as`. `last_seen` is when the commands were last seen running, in seconds since the epoch: if
     references were changed later, the user may have deleted the missing ones, so they are restored under other names.
     """
     restored: list[str] = []
     for files in abandoned_repositories(data, name):
         if stored := read_history(files):
             with open_copies(files) as copies, contextlib.closing(_Repository(stored, copies)) as repository:
-                parts = repository.restore(end)
+                parts = repository.restore(last_seen)
                 restored += [f"{stored.path} ({', '.join(parts)})"] if parts else []
     return tuple(restored)
 
@@ -174,7 +188,7 @@ class _Repository:
         with self._open("") as git:  # after an interruption, only states from before `kept_at` count
             states = watched_states(git) if git >= 0 else {}
         self._watched = {
-            path: state for path, state in states.items() if path in stored.packs or state[2] <= stored.kept_at
+            path: state for path, state in states.items() if path in stored.packs or state.changed_ns <= stored.kept_at
         }
         self._complete = True
         self._folders: dict[str, int] = {}  # modification times of the object folders, by name
@@ -204,29 +218,31 @@ class _Repository:
         states = self._object_states()
         self._objects = {path: copied for path, copied in self._objects.items() if path in states}
         new = [path for path, state in states.items() if (old := self._objects.get(path)) is None or old.state != state]
-        changed = [path for path in new if _OBJECT.fullmatch(path)]
+        changed = [path for path in new if _OBJECT_PATH.fullmatch(path)]
         self._complete = self._copy(changed) & self._open_packs()
         with self._open("") as git:  # opening packs may have changed their permissions, and so their change times
             self._watched |= {path: state for path, state in watched_states(git).items() if path in self._packs}
         return self._complete
 
-    def restore(self, end: float | None = None) -> list[str]:
+    def restore(self, last_seen: float | None = None) -> list[str]:
         """Restore what is missing or was overwritten, and describe it.
 
-        `end` is when an interrupted command was last seen running, in seconds since the epoch; None if it has just
-        ended.
+        `last_seen` is when an interrupted command was last seen running, in seconds since the epoch; None if it has
+        just ended.
         """
         if not self._references:
             return []
-        removed, packed = self._remove_forgeries(end)
+        removed, packed = self._remove_forgeries(last_seen)
         states = self._object_states()
-        self._accept_new_packs(states, packed)
+        if packed:
+            self._forget_repacked_objects(states, packed)
+            self._forget_repacked_packs(packed)
         count = self._restore_objects(states) + self._restore_packs()
         restored = [f"{count:,} object file{'' if count == 1 else 's'}"] if count else []
         after = self._read_references(self._references)
-        if revealed := self._reveal(after, end):
+        if revealed := self._reveal(after, last_seen):
             after = self._read_references(after)
-        return [*restored, *removed, *revealed, *self._restore_references(after, end)]
+        return [*restored, *removed, *revealed, *self._restore_references(after, last_seen)]
 
     def close(self) -> None:
         if self._store:
@@ -256,16 +272,16 @@ class _Repository:
                 for path in group:
                     if self._size > MAX_COPIED:
                         complete = False
-                    elif read := _read(parent, path.rpartition("/")[2]):
+                    elif file := _read(parent, path.rpartition("/")[2]):
                         self._copies.seek(self._size)
-                        self._copies.write(read[1])
-                        self._objects[path] = CopiedObject(read[0], self._size, len(read[1]))
-                        self._size += len(read[1])
+                        self._copies.write(file.body)
+                        self._objects[path] = CopiedObject(file.state, offset=self._size, size=len(file.body))
+                        self._size += len(file.body)
         return complete
 
     def _open_packs(self) -> bool:
         """Open the packs and make them read-only, as git does; return whether all of them are open."""
-        sizes = {path: size for path, (_, size, _) in self._pack_states().items()}
+        sizes = {path: state.size for path, state in self._pack_states().items()}
         for path in [path for path in self._packs if path not in sizes]:
             os.close(self._packs.pop(path))
         with self._open(PACKS) as folder:
@@ -278,14 +294,14 @@ class _Repository:
                         os.fchmod(descriptor, mode & ~0o222)
         return len(self._packs) == len(sizes)
 
-    def _restore_references(self, after: References, end: float | None) -> list[str]:
+    def _restore_references(self, after: References, last_seen: float | None) -> list[str]:
         """Restore removed references and return their paths. `after` are the references as the command left them."""
         with self._open("") as git:
             damaged = git < 0 or not is_folder(git, "refs")
         writes: dict[str, bytes] = {}
         if after != self._references or damaged:
-            writes = removed_from(self._git, self._references, after, self._folder, damaged=damaged)
-            if end is not None and not damaged and self._last_change() > end:
+            writes = restoring_writes(self._git, self._references, after, self._folder, damaged=damaged)
+            if last_seen is not None and not damaged and self._last_change() > last_seen:
                 writes = set_aside(writes)
             if damaged:
                 self._create_references_folder()
@@ -303,28 +319,32 @@ class _Repository:
             forced_access.remove(self._base, f"{self.path}/{path}")
 
     def _restore_objects(self, states: Mapping[str, FileState]) -> int:
+        """Restore the loose objects that are missing or were changed; return how many were written."""
         count = 0
         changed = [path for path, copied in self._objects.items() if states.get(path) != copied.state]
-        for folder, group in itertools.groupby(changed, lambda path: path.rpartition("/")[0]):
-            for path in group:
-                copied, name = self._objects[path], path.rpartition("/")[2]
-                self._copies.seek(copied.offset)
-                body = self._copies.read(copied.size)
-                with self._open(folder) as parent:
-                    now = _read(parent, name)
-                if now is None or now[1] != body:
-                    count += self._write(path, body, OBJECT_MODE)
-                    with self._open(folder) as parent:
-                        now = _read(parent, name)
-                if now:
-                    self._objects[path] = CopiedObject(now[0], copied.offset, copied.size)
+        for path in changed:
+            copied = self._objects[path]
+            self._copies.seek(copied.offset)
+            body = self._copies.read(copied.size)
+            file = self._read_object(path)
+            if file is None or file.body != body:
+                count += self._write(path, body, OBJECT_MODE)
+                file = self._read_object(path)
+            if file:
+                self._objects[path] = replace(copied, state=file.state)
         return count
 
+    def _read_object(self, path: str) -> _ObjectFile | None:
+        folder, _, name = path.rpartition("/")
+        with self._open(folder) as parent:
+            return _read(parent, name)
+
     def _restore_packs(self) -> int:
+        """Restore the packs that are missing or were replaced; return how many were written."""
         states, count = self._pack_states(), 0
         for path, descriptor in self._packs.items():
-            kept = os.fstat(descriptor)
-            if states.get(path, (0, 0, 0))[:2] != (kept.st_ino, kept.st_size):
+            present, kept = states.get(path), state_of(os.fstat(descriptor))
+            if present is None or (present.inode, present.size) != (kept.inode, kept.size):
                 with contextlib.suppress(OSError):
                     forced_access.copy(self._base, f"{self.path}/{path}", descriptor, OBJECT_MODE)
                     count += 1
@@ -335,18 +355,17 @@ class _Repository:
             self._open_packs()
         return count
 
-    def _remove_forgeries(self, end: float | None) -> tuple[list[str], set[bytes]]:
+    def _remove_forgeries(self, last_seen: float | None) -> _Forgeries:
         """Remove what a command forged: new caches, replace refs, and packs that git finds damaged.
 
-        Return a description of the removed files, and the objects in valid new packs. Caches are not described, because
-        git creates them again.
+        Removed caches are not described, because git creates them again.
         """
         with self._open("") as git:
             states = watched_states(git) if git >= 0 else {}
         new = [
             path
             for path, state in states.items()
-            if self._watched.get(path) != state and (end is None or state[2] <= end * 1e9)
+            if self._watched.get(path) != state and (last_seen is None or state.changed_ns <= last_seen * 1e9)
         ]
         stems = {path.rpartition(".")[0] for path in new if is_pack(path)}
         check = check_packs(self._git, sorted(f"{stem}.idx" for stem in stems if f"{stem}.idx" in states), self._folder)
@@ -361,14 +380,15 @@ class _Repository:
                 forced_access.remove_empty_folders(
                     self._base, f"{self.path}/{REPLACEMENTS}/x", f"{self.path}/refs".__eq__
                 )
-        return [*named, *(f"{path} could not be verified" for path in check.unverified)], check.objects
+        unverified = [f"{path} could not be verified" for path in check.unverified]
+        return _Forgeries(removed=[*named, *unverified], packed=check.objects)
 
     def _read_references(self, known: References) -> References:
         """Return the current references; files that are unchanged since `known` are not read again."""
         with self._open("") as git:
             return read_references(git, known) if git >= 0 else {}
 
-    def _reveal(self, after: References, end: float | None) -> list[str]:
+    def _reveal(self, after: References, last_seen: float | None) -> list[str]:
         """Revert the files that make git ignore or replace commits, and return their paths.
 
         `after` are the references as the command left them.
@@ -378,7 +398,7 @@ class _Repository:
             place = self._git / path
             if body is None and not os.path.lexists(place):
                 continue
-            if end is not None and os.path.lexists(place) and place.lstat().st_ctime > end:
+            if last_seen is not None and os.path.lexists(place) and place.lstat().st_ctime > last_seen:
                 continue  # changed after the command ended, possibly by the user
             with contextlib.suppress(OSError):
                 if body is None:
@@ -388,20 +408,19 @@ class _Repository:
                 reverted.append(path)
         return reverted
 
-    def _accept_new_packs(self, objects: Mapping[str, FileState], packed: Collection[bytes]) -> None:
-        """Forget kept object and pack files that are gone because git repacked their objects.
+    def _forget_repacked_objects(self, present: Mapping[str, FileState], packed: Collection[bytes]) -> None:
+        """Forget kept loose objects that are gone because they are now in a pack.
 
-        `objects` are the present loose objects, and `packed` the hashes of the objects in valid new packs.
+        `present` are the loose objects, and `packed` the hashes of the objects in valid new packs.
         """
-        states = self._pack_states()
-        gone = [path for path in self._packs if path not in states and path.endswith(".pack")]
-        loose = [path for path in self._objects if path not in objects]
-        if not packed:
-            return
-        for path in loose:
+        for path in [path for path in self._objects if path not in present]:
             if bytes.fromhex(path.removeprefix(OBJECTS).replace("/", "")) in packed:
                 del self._objects[path]
-        for path in gone:
+
+    def _forget_repacked_packs(self, packed: Collection[bytes]) -> None:
+        """Forget kept packs that are gone because all their objects are in valid new packs."""
+        states = self._pack_states()
+        for path in [path for path in self._packs if path not in states and path.endswith(".pack")]:
             stem = path.removesuffix("pack")
             if f"{stem}idx" not in self._packs:
                 continue
@@ -412,11 +431,12 @@ class _Repository:
                 for each in [each for each in self._packs if each.startswith(stem)]:
                     os.close(self._packs.pop(each))
 
-    def _write(self, path: str, body: bytes, mode: int) -> int:
+    def _write(self, path: str, body: bytes, mode: int) -> bool:
+        """Replace a file in the git folder; return whether that succeeded."""
         with contextlib.suppress(OSError):
             forced_access.replace(self._base, f"{self.path}/{path}", body, mode, durable=False)
-            return 1
-        return 0
+            return True
+        return False
 
     def _last_change(self) -> float:
         """Return when a reference was last changed, created or deleted, in seconds since the epoch; 0.0 if unknown."""
@@ -434,36 +454,33 @@ class _Repository:
         """Return the states of the loose object files, by path in the git folder."""
         found: dict[str, FileState] = {}
         with self._open(OBJECTS) as objects:
-            for folder in filter(_FOLDER.fullmatch, self._folder_times()) if objects >= 0 else ():
+            for folder in filter(_OBJECT_FOLDER.fullmatch, self._folder_times()) if objects >= 0 else ():
                 with contextlib.suppress(OSError):
                     inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=objects)
-                    found.update(
-                        (f"{OBJECTS}/{folder}/{name}", state) for name, state in _states(inner, _OBJECT_LENGTHS)
-                    )
+                    for name, state in _states(inner).items():
+                        if len(name) in _OBJECT_LENGTHS:
+                            found[f"{OBJECTS}/{folder}/{name}"] = state
                     os.close(inner)
         return found
 
     def _pack_states(self) -> dict[str, FileState]:
+        """Return the states of the files that belong to packs, by path in the git folder."""
         with self._open(PACKS) as folder:
-            states = _states(folder) if folder >= 0 else []
-        return {f"{PACKS}/{name}": state for name, state in states if _PACK.fullmatch(name)}
+            states = _states(folder) if folder >= 0 else {}
+        return {f"{PACKS}/{name}": state for name, state in states.items() if _PACK.fullmatch(name)}
 
 
-def _states(folder: int, lengths: Collection[int] = ()) -> list[tuple[str, FileState]]:
-    """Return the name and state of each entry of an open folder, or only of names with one of these lengths."""
+def _states(folder: int) -> dict[str, FileState]:
+    """Return the state of each entry of an open folder, by name."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        return [
-            (entry.name, state_of(entry.stat(follow_symlinks=False)))
-            for entry in entries
-            if not lengths or len(entry.name) in lengths
-        ]
-    return []
+        return {entry.name: state_of(entry.stat(follow_symlinks=False)) for entry in entries}
+    return {}
 
 
-def _read(folder: int, name: str) -> tuple[FileState, bytes] | None:
-    """Return the state and the contents of a file in an open folder; None if it cannot be read."""
+def _read(folder: int, name: str) -> _ObjectFile | None:
+    """Return an object file in an open folder; None if it cannot be read."""
     with contextlib.suppress(OSError):
         descriptor = open_file(folder, name)
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
-            return state_of(os.fstat(descriptor)), file.read(MAX_COPIED)
+            return _ObjectFile(state=state_of(os.fstat(descriptor)), body=file.read(MAX_COPIED))
     return None

@@ -13,7 +13,8 @@ from core.workspace.regular_files import read_regular
 SECONDS = 30.0
 MAX_INDEX = 256 << 20  # largest pack index that is read, in bytes
 _NAME_LENGTHS = (20, 32)  # hash lengths in bytes: SHA-1 and SHA-256
-_MAGIC, _FIRST_NAME = b"\xfftOc\0\0\0\2", 1032
+_MAGIC = b"\xfftOc\0\0\0\2"  # the first bytes of an index of version 2
+_FIRST_NAME = 1032  # offset of the first object name; the number of objects precedes it
 
 
 @dataclass(slots=True)
@@ -58,9 +59,13 @@ def check_packs(git: Path, packs: Iterable[str], folder: Path) -> PackCheck:
         try:
             index = read_regular(git / path, MAX_INDEX, follow=False)
             completed = subprocess.run(
-                plumbing_command(program, git, "verify-pack", str(git / path)), env=plumbing_environment(), cwd="/",
-                capture_output=True, check=False, timeout=max(deadline - time.monotonic(), 0),
-            )  # fmt: skip
+                plumbing_command(program, git, "verify-pack", str(git / path)),
+                env=plumbing_environment(),
+                cwd="/",
+                capture_output=True,
+                check=False,
+                timeout=max(deadline - time.monotonic(), 0),
+            )
             is_same = index == read_regular(git / path, MAX_INDEX, follow=False)
         except FileNotFoundError:
             continue

@@ -9,16 +9,23 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from core.workspace.beneath import open_by_walking
 from core.workspace.git_plumbing import plumbing_command, plumbing_environment
 from core.workspace.program_search import find_program
 from core.workspace.regular_files import open_regular
 
-HEAD, PACKED, STASH, LOGS = "HEAD", "packed-refs", "refs/stash", "logs/"
+HEAD = "HEAD"
+PACKED = "packed-refs"
+STASH = "refs/stash"
+LOGS = "logs/"
 ASIDE = "refs/restored/"
-ALTERNATES, TABLES = "objects/info/alternates", "reftable/tables.list"
-SHALLOW, GRAFTS = "shallow", "info/grafts"  # files that make git ignore or replace the parents of commits
+ALTERNATES = "objects/info/alternates"
+TABLES = "reftable/tables.list"
+# Files that make git ignore or replace the parents of commits.
+SHALLOW = "shallow"
+GRAFTS = "info/grafts"
 INDEX = "index"  # the staging area
 SINGLE_FILES = (HEAD, PACKED, SHALLOW, GRAFTS, ALTERNATES, INDEX)
 INDEX_BEGINNING = b"DIRC"
@@ -34,7 +41,13 @@ TEMPORARY = ("refs/remotes/", "refs/bisect/", "refs/rewritten/", "refs/prefetch/
 _NAME = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _TARGET = re.compile(rb"ref: (refs/\S+)\s*")
 
-FileState = tuple[int, int, int]  # inode, size in bytes, and change time in nanoseconds
+
+class FileState(NamedTuple):
+    """Values that change with every modification or replacement of a file, even if its times are set back."""
+
+    inode: int
+    size: int  # bytes
+    changed_ns: int  # change time in nanoseconds since the epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +61,38 @@ class ReferenceFile:
 References = dict[str, ReferenceFile]  # by path in the git folder
 
 
+class _OpenFile(NamedTuple):
+    """A file in an open folder."""
+
+    path: str  # in the git folder
+    folder: int  # the descriptor of the folder
+    name: str  # in that folder
+
+
+class _LostTips(NamedTuple):
+    """The former tips of references, by the full name of the reference.
+
+    Attributes:
+        gone: of references that no longer exist.
+        moved: of references that point elsewhere now, without an entry in a reflog.
+    """
+
+    gone: dict[str, bytes]
+    moved: dict[str, bytes]
+
+
 def read_references(git: int, known: Mapping[str, ReferenceFile]) -> References:
     """Read the references and reflogs in the open git folder `git`, without following links.
 
     A file whose state is the same as in `known` is not read again.
     """
     found: References = {}
-    left = MAX_TOTAL
+    remaining = MAX_TOTAL
     for path, folder, name in _files(git):
         limit = MAX_REFERENCE if path.startswith("refs/") else MAX_SIZE
-        if file := _read(folder, name, known.get(path), min(limit, left)):
+        if file := _read(folder, name, known.get(path), min(limit, remaining)):
             found[path] = file
-            left -= len(file.body)
+            remaining -= len(file.body)
         if len(found) > MAX_FILES:
             break
     return found
@@ -91,19 +124,18 @@ def _read(folder: int, name: str, known: ReferenceFile | None, limit: int) -> Re
             return known
         with open(open_file(folder, name), "rb") as file:
             state = state_of(os.fstat(file.fileno()))
-            return ReferenceFile(state, file.read(limit)) if state[1] <= limit else None
+            return ReferenceFile(state, file.read(limit)) if state.size <= limit else None
     return None
 
 
 def state_of(status: os.stat_result) -> FileState:
-    """Return values that change with every modification or replacement of a file, even if its times are set back."""
-    return status.st_ino, status.st_size, status.st_ctime_ns
+    return FileState(inode=status.st_ino, size=status.st_size, changed_ns=status.st_ctime_ns)
 
 
-def removed_from(
+def restoring_writes(
     git: Path, before: References, after: References, folder: Path, *, damaged: bool = False
 ) -> dict[str, bytes]:
-    """Return the files to write in a git folder, to restore what a command removed between `before` and `after`.
+    """Return the contents to write to files in a git folder, to restore what a command removed after `before`.
 
     A branch stays deleted if another reference reaches its commits. The git program is not searched for in `folder`.
     `damaged`: folders of references are missing, so everything is restored.
@@ -111,15 +143,15 @@ def removed_from(
     change = _Change(before, after, damaged=damaged)
     gone, moved = change.lost_tips()
     checked = {tip for name, tip in {**gone, **moved}.items() if not change.is_always_restored(name)}
-    contained = _contained(git, checked, folder) if checked else set()
-    restored = {name: tip for name, tip in gone.items() if change.is_always_restored(name) or tip not in contained}
+    reachable = _reachable(git, checked, folder) if checked else set()
+    restored = {name: tip for name, tip in gone.items() if change.is_always_restored(name) or tip not in reachable}
     writes = change.unusable_files()
     for name, tip in restored.items():
         writes[_free_name(name, change.new_tips.keys() - {name})] = tip + b"\n"
     for name, tip in moved.items():
-        if tip not in contained:
+        if tip not in reachable:
             writes[LOGS + name] = _body(after, LOGS + name) + _log_line(tip, change.new_tips[name])
-    return change.restore_logs(writes, restored.keys())
+    return change.with_restored_logs(writes, restored.keys())
 
 
 class _Change:
@@ -129,9 +161,10 @@ class _Change:
     """
 
     def __init__(self, before: References, after: References, *, damaged: bool) -> None:
-        self._target = _target(before)
+        self._current_branch = _current_branch(before)
         if not _is_packed(_body(after, PACKED)):  # an invalid file of packed references is restored or emptied
-            before = {PACKED: ReferenceFile((0, 0, 0), b"")} | before
+            empty = ReferenceFile(state=FileState(inode=0, size=0, changed_ns=0), body=b"")
+            before = {PACKED: empty} | before
         self._before, self._after = before, after
         is_any_missing = any(path in before and path not in after for path in (PACKED, TABLES))
         self._damaged = damaged or is_any_missing or not _is_head(after.get(HEAD))
@@ -142,40 +175,41 @@ class _Change:
         """Return the earlier contents of files that git can no longer read, or that a damaged folder lacks."""
         return {path: file.body for path, file in self._before.items() if self._is_unusable(path)}
 
-    def lost_tips(self) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """Return the references that are gone, and those that were moved without an entry in a reflog, with their tips.
+    def lost_tips(self) -> _LostTips:
+        """Return the references that are gone, and those that were moved.
 
         A reference whose file was deleted is gone, even if git falls back to an older value in the packed references.
         """
-        gone: dict[str, bytes] = {}
-        moved: dict[str, bytes] = {}
+        lost = _LostTips(gone={}, moved={})
         for name, tip in self._old_tips.items():
             if self.new_tips.get(name) == tip or name.startswith(TEMPORARY):
                 continue
-            if self._damaged or name not in self.new_tips or (name in self._before and name not in self._after):
-                gone[name] = tip
+            is_file_deleted = name in self._before and name not in self._after
+            if self._damaged or name not in self.new_tips or is_file_deleted:
+                lost.gone[name] = tip
             elif not _is_logged(tip, self._after):
-                moved[name] = tip
-        return gone, moved
+                lost.moved[name] = tip
+        return lost
 
     def is_always_restored(self, name: str) -> bool:
         """Return whether to restore a reference even if others reach its commits: tags and the current branch."""
-        return self._damaged or name == self._target or name.startswith("refs/tags/")
+        return self._damaged or name == self._current_branch or name.startswith("refs/tags/")
 
-    def restore_logs(self, writes: dict[str, bytes], restored: Collection[str]) -> dict[str, bytes]:
+    def with_restored_logs(self, writes: Mapping[str, bytes], restored: Collection[str]) -> dict[str, bytes]:
         """Return `writes` with the lines that the command removed from the reflogs of references that exist now.
 
         The last line of the reflog of the stash names the newest entry of the stash.
         """
+        complete = dict(writes)
         for path, file in self._before.items():
             name = path.removeprefix(LOGS)
             if not path.startswith(LOGS) or _body(self._after, path).startswith(file.body):
                 continue
             if name == HEAD or name in restored or name in self.new_tips:
-                writes[path] = _merged(file.body, writes.get(path) or _body(self._after, path))
-                if name == STASH and (last := writes[path].splitlines()[-1:]):
-                    writes[STASH] = last[0].split(b" ", 2)[1] + b"\n"
-        return writes
+                complete[path] = _merged_log(file.body, complete.get(path) or _body(self._after, path))
+                if name == STASH and (last_line := complete[path].splitlines()[-1:]):
+                    complete[STASH] = last_line[0].split(b" ", 2)[1] + b"\n"
+        return complete
 
     def _is_unusable(self, path: str) -> bool:
         body = _body(self._after, path)
@@ -219,21 +253,21 @@ def is_folder(git: int, path: str) -> bool:
     return False
 
 
-def _files(git: int) -> Iterator[tuple[str, int, str]]:
-    """Yield the path of each file of references, the descriptor of its open folder, and its name in that folder."""
+def _files(git: int) -> Iterator[_OpenFile]:
+    """Yield each file of references; its folder stays open until the next one is requested."""
     for path in SINGLE_FILES:
         parent, _, name = path.rpartition("/")
         with contextlib.suppress(OSError):
             folder = open_by_walking(git, parent or ".", os.O_RDONLY | os.O_DIRECTORY)
             try:
-                yield path, folder, name
+                yield _OpenFile(path, folder, name)
             finally:
                 os.close(folder)
     for tree in filter(lambda tree: is_folder(git, tree), TREES):
         yield from _files_below(git, tree)
 
 
-def _files_below(git: int, tree: str) -> Iterator[tuple[str, int, str]]:
+def _files_below(git: int, tree: str) -> Iterator[_OpenFile]:
     """Yield the files in a folder and its subfolders, as `_files` does. Locks are left out."""
     waiting = [tree]
     while waiting:
@@ -244,7 +278,7 @@ def _files_below(git: int, tree: str) -> Iterator[tuple[str, int, str]]:
                 with os.scandir(folder) as entries:
                     kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
                 names = [name for name, is_dir in kinds.items() if not is_dir and not name.endswith(".lock")]
-                yield from ((f"{parent}/{name}", folder, name) for name in names)
+                yield from (_OpenFile(f"{parent}/{name}", folder, name) for name in names)
             finally:
                 os.close(folder)
             if parent.count("/") < MAX_DEPTH:
@@ -267,7 +301,7 @@ def reference_tips(files: References) -> dict[str, bytes]:
     return tips
 
 
-def _target(files: References) -> str:
+def _current_branch(files: References) -> str:
     """Return the full name of the checked-out branch; "" if HEAD is detached."""
     match = _TARGET.fullmatch(_body(files, HEAD))
     return os.fsdecode(match[1]) if match else ""
@@ -289,14 +323,11 @@ def _is_logged(tip: bytes, files: References) -> bool:
 
 def _free_name(name: str, taken: Iterable[str]) -> str:
     """Return the name, with a suffix if it would be a folder of an existing reference, or inside one."""
-    return (
-        f"{name}-restored"
-        if any(each.startswith(f"{name}/") or name.startswith(f"{each}/") for each in taken)
-        else name
-    )
+    conflicts = any(each.startswith(f"{name}/") or name.startswith(f"{each}/") for each in taken)
+    return f"{name}-restored" if conflicts else name
 
 
-def _merged(before: bytes, after: bytes) -> bytes:
+def _merged_log(before: bytes, after: bytes) -> bytes:
     """Return the lines of a reflog before a command, followed by those that the command added."""
     known = set(before.splitlines())
     return before + b"".join(line + b"\n" for line in after.splitlines() if line not in known)
@@ -312,7 +343,7 @@ def _body(files: References, path: str) -> bytes:
     return files[path].body if path in files else b""
 
 
-def _contained(git: Path, tips: set[bytes], folder: Path) -> set[bytes]:
+def _reachable(git: Path, tips: set[bytes], folder: Path) -> set[bytes]:
     """Return the commits in `tips` that the references of the repository reach; an empty set if git fails."""
     program = find_program("git", folder)
     if not program:

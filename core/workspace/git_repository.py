@@ -8,13 +8,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from core.domain.problems import Problem
 from core.workspace.active_commands import refuse_while_commands_run
 from core.workspace.git_branch import current_branch
 from core.workspace.git_commands import (
-    NETWORK_SECONDS,
+    NETWORK_TIMEOUT_S,
     has_unsafe_settings,
     is_local,
     own_programs,
@@ -31,6 +32,9 @@ READINGS = 5  # attempts to read a consistent status while the repository change
 BRANCH = re.compile(r"(?![-/.])[\w./-]{1,200}(?<![/.])")
 URL = re.compile(r"https?://\S+")
 PULL_REQUEST_PROGRAMS = {"github": "gh", "gitlab": "glab"}
+# The kinds of lines in a status for changed, renamed and unmerged files, with the number of columns before the path.
+RENAMED = "2"
+COLUMNS_BEFORE_PATH = {"1": 7, RENAMED: 8, "u": 9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,22 @@ class GitStatus:
         return tuple(file for file in self.files if file.staged)
 
 
+class ParsedStatus(NamedTuple):
+    """What `git status` tells: as in `GitStatus`."""
+
+    upstream: str
+    ahead: int
+    behind: int
+    files: tuple[GitFile, ...]
+
+
+class _HeadAndTree(NamedTuple):
+    """The hashes of the current commit and of the tree of the staged files, as in `GitStatus`."""
+
+    head: str
+    tree: str
+
+
 class GitRepository:
     """The repository of a folder. `run_programs`: the user allows it to run its hooks and other programs."""
 
@@ -100,9 +120,14 @@ class GitRepository:
         programs = own_programs(root, urls)
         blocked = has_unsafe_settings(programs) and not self._hooks
         known = GitStatus(
-            root, _branch(root), remote, " and ".join(urls), programs=programs, blocked=blocked,
-            pull_request_program=_pull_request_program(root, urls[0] if urls else ""),
-        )  # fmt: skip
+            root=root,
+            branch=_branch(root),
+            remote=remote,
+            remote_url=" and ".join(urls),
+            programs=programs,
+            blocked=blocked,
+            pull_request_program=_pull_request_program(root, urls[0]) if urls else "",
+        )
         return known if blocked else self._read(known)
 
     def stage(self, paths: Sequence[str], staged: bool) -> None:
@@ -167,7 +192,7 @@ class GitRepository:
         if (status.branch, status.remote_url) != (shown.branch, shown.remote_url):
             raise _changed_problem()
         target, upstream = f"{shown.head}:refs/heads/{status.branch}", f"{status.remote}/{status.branch}"
-        run_git(status.root, "push", "-q", status.remote, target, hooks=self._hooks, seconds=NETWORK_SECONDS)
+        run_git(status.root, "push", "-q", status.remote, target, hooks=self._hooks, seconds=NETWORK_TIMEOUT_S)
         if status.upstream != upstream:
             run_git(status.root, "branch", "-q", f"--set-upstream-to={upstream}", status.branch, check=False)
         return upstream
@@ -189,13 +214,13 @@ class GitRepository:
         if status.pull_request_program == "glab":
             arguments = ["mr", "create", f"--title={title}", f"--description={body}"]
             arguments += [f"--source-branch={status.branch}", "--yes"]
-        completed = run_program([program, *arguments], status.root, hooks=self._hooks, seconds=NETWORK_SECONDS)
-        address = URL.search(completed.stdout)
-        if completed.returncode or not address:
-            said = (completed.stderr or completed.stdout).strip()
+        completed = run_program([program, *arguments], status.root, hooks=self._hooks, seconds=NETWORK_TIMEOUT_S)
+        url = URL.search(completed.stdout)
+        if completed.returncode or not url:
+            output = (completed.stderr or completed.stdout).strip()
             fix = f"Sign in with `{status.pull_request_program} auth login`, or try it in a terminal."
-            raise Problem("The pull request was not opened.", said.splitlines()[0][:300] if said else "", fix)
-        return address[0]
+            raise Problem("The pull request was not opened.", output.splitlines()[0][:300] if output else "", fix)
+        return url[0]
 
     def _top(self) -> Path:
         if self._root is None:
@@ -239,28 +264,23 @@ class GitRepository:
 
     def _read(self, known: GitStatus) -> GitStatus:
         for _ in range(READINGS):
-            before = _state(known.root)
+            before = _head_and_tree(known.root)
             if not self._hooks:
                 refuse_while_commands_run(known.root)
-            output = run_git(
-                known.root, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
-                "--ignore-submodules=all", hooks=self._hooks,
-            )  # fmt: skip
-            if _state(known.root) == before:
+            options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all")
+            output = run_git(known.root, "status", *options, hooks=self._hooks)
+            if _head_and_tree(known.root) == before:
                 break
         else:
             raise Problem("The repository is being changed.", "", "Wait until the agent has finished, and try again.")
-        upstream, ahead, behind, files = parse_status(output)
         message = run_git(known.root, "log", "-1", "--format=%B", check=False).strip()
-        return replace(
-            known, upstream=upstream, ahead=ahead, behind=behind, files=files, head=before[0], tree=before[1],
-            last_message=message,
-        )  # fmt: skip
+        return replace(known, **parse_status(output)._asdict(), **before._asdict(), last_message=message)
 
 
-def parse_status(output: str) -> tuple[str, int, int, tuple[GitFile, ...]]:
-    """Parse `git status --porcelain=v2 --branch -z` into upstream, commits ahead, commits behind, and changed files."""
-    upstream, ahead, behind = "", 0, 0
+def parse_status(output: str) -> ParsedStatus:
+    """Parse the output of `git status --porcelain=v2 --branch -z`."""
+    upstream = ""
+    ahead = behind = 0
     files: list[GitFile] = []
     fields = iter(output.split("\0"))
     for field in fields:
@@ -270,15 +290,14 @@ def parse_status(output: str) -> tuple[str, int, int, tuple[GitFile, ...]]:
         elif kind == "#" and rest.startswith("branch.ab "):
             ahead, behind = (abs(int(number)) for number in rest.split()[1:3])
         elif kind == "?":
-            files.append(GitFile(rest, "", "?"))
-        elif kind in {"1", "2", "u"}:
-            columns = {"1": 7, "2": 8, "u": 9}[kind]
-            parts = rest.split(" ", columns)
+            files.append(GitFile(rest, unstaged="?"))
+        elif kind in COLUMNS_BEFORE_PATH:
+            parts = rest.split(" ", COLUMNS_BEFORE_PATH[kind])
             staged, unstaged = (letter.replace(".", "") for letter in parts[0])
             files.append(GitFile(parts[-1], staged, unstaged))
-            if kind == "2":
-                next(fields, "")  # skip the former name of a renamed file
-    return upstream, ahead, behind, tuple(files)
+            if kind == RENAMED:
+                next(fields, "")  # skip the former name
+    return ParsedStatus(upstream, ahead, behind, tuple(files))
 
 
 def propose_message(title: str, paths: Sequence[str]) -> str:
@@ -305,10 +324,9 @@ def _require_staged(root: Path, tree: str) -> None:
         raise Problem("Nothing is staged.", "", "Select the files to commit.")
 
 
-def _state(root: Path) -> tuple[str, str]:
-    """Return the hashes of the current commit and of the tree of the staged files."""
+def _head_and_tree(root: Path) -> _HeadAndTree:
     with _copied_index(root) as index:
-        return _commit(root, "HEAD"), _tree(root, index)
+        return _HeadAndTree(head=_commit(root, "HEAD"), tree=_tree(root, index))
 
 
 @contextlib.contextmanager
@@ -371,7 +389,8 @@ def _programs_problem(programs: Sequence[str]) -> Problem:
 def _branch(root: Path) -> str:
     """Return the name of the current branch; "" if HEAD is detached."""
     name = current_branch(root)
-    return "" if run_git(root, "symbolic-ref", "-q", "HEAD", check=False).strip() != f"refs/heads/{name}" else name
+    is_branch = run_git(root, "symbolic-ref", "-q", "HEAD", check=False).strip() == f"refs/heads/{name}"
+    return name if is_branch else ""
 
 
 def _push_urls(root: Path, remote: str) -> list[str]:
@@ -380,8 +399,8 @@ def _push_urls(root: Path, remote: str) -> list[str]:
 
 
 def _pull_request_program(root: Path, url: str) -> str:
-    """Return the installed pull request program for the remote's host, any if the host is unknown, or ""."""
-    host = (urlsplit(url).hostname or url.partition(":")[0]) if url else ""
+    """Return the installed program for pull requests at the host of a URL, any if the host is unknown; else ""."""
+    host = urlsplit(url).hostname or url.partition(":")[0]
     named = [program for part, program in PULL_REQUEST_PROGRAMS.items() if part in host]
     candidates = named or list(PULL_REQUEST_PROGRAMS.values())
-    return next((program for program in candidates if url and find_program(program, root)), "")
+    return next((program for program in candidates if find_program(program, root)), "")

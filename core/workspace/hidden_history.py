@@ -26,7 +26,9 @@ from core.workspace.git_references import (
 )
 from core.workspace.program_search import find_program
 
-INFO, PACKS, REPLACEMENTS = "objects/info", "objects/pack", "refs/replace"
+INFO = "objects/info"
+PACKS = "objects/pack"
+REPLACEMENTS = "refs/replace"
 _FOLDERS = ("info", INFO, PACKS, REPLACEMENTS)
 _PACK_ENDINGS = (".pack", ".idx")
 _CACHE_ENDINGS = (".bitmap", ".rev")
@@ -59,28 +61,27 @@ def watched_states(git: int) -> dict[str, FileState]:
 
 def _note_folder(git: int, path: str, found: dict[str, FileState]) -> list[str]:
     """Add the states of watched files in a folder to `found`; return its subfolders that may contain more."""
-    inner: list[str] = []
+    subfolders: list[str] = []
     folder = open_by_walking(git, path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                name = f"{path}/{entry.name}"
-                if is_cache(name) or is_pack(name) or is_replacement(name):
-                    if entry.is_dir(follow_symlinks=False):
-                        inner.append(name)
-                    else:
-                        found[name] = state_of(entry.stat(follow_symlinks=False))
+                inner_path = f"{path}/{entry.name}"
+                if not (is_cache(inner_path) or is_pack(inner_path) or is_replacement(inner_path)):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    subfolders.append(inner_path)
+                else:
+                    found[inner_path] = state_of(entry.stat(follow_symlinks=False))
     finally:
         os.close(folder)
-    return inner
+    return subfolders
 
 
 def is_cache(path: str) -> bool:
     """Return whether git can recreate the file at this path from the objects."""
-    in_packs = path.startswith(f"{PACKS}/")
-    return path.startswith((f"{INFO}/commit-graph", f"{PACKS}/multi-pack-index")) or (
-        in_packs and path.endswith(_CACHE_ENDINGS)
-    )
+    is_pack_cache = path.startswith(f"{PACKS}/") and path.endswith(_CACHE_ENDINGS)
+    return is_pack_cache or path.startswith((f"{INFO}/commit-graph", f"{PACKS}/multi-pack-index"))
 
 
 def is_pack(path: str) -> bool:
@@ -120,7 +121,7 @@ def _without_new_replacements(packed: bytes, known: Mapping[str, bytes]) -> byte
 
 def _rightful_boundaries(git: Path, before: References, after: References, folder: Path) -> bytes | None:
     """Return the correct contents of `shallow`: former entries, and commits whose parents a fetch left out; or None."""
-    old, new = (set(files[SHALLOW].body.split()) if SHALLOW in files else set() for files in (before, after))
+    old, new = _boundaries(before), _boundaries(after)
     if old == new:
         return after[SHALLOW].body if SHALLOW in after else None
     try:
@@ -130,27 +131,43 @@ def _rightful_boundaries(git: Path, before: References, after: References, folde
     return b"".join(name + b"\n" for name in sorted(boundaries)) or None
 
 
+def _boundaries(files: References) -> set[bytes]:
+    """Return the commits listed in `shallow`."""
+    return set(files[SHALLOW].body.split()) if SHALLOW in files else set()
+
+
 def _without_parents(git: Path, names: set[bytes], folder: Path) -> set[bytes]:
     """Return the commits in `names` that have a parent which the repository lacks; raise ValueError for too many."""
     if len(names) > MAX_BOUNDARIES:
         raise ValueError("too many boundaries")
-    kinds = [line.split() for line in _cat_file(git, "--batch-check", names, folder).splitlines()]
-    commits = [kind[0] for kind in kinds if kind[1:2] == [b"commit"] and int(kind[2]) <= MAX_COMMIT]
     parents: dict[bytes, set[bytes]] = {}
-    for commit in commits:
-        header = _cat_file(git, "--batch", [commit], folder).partition(b"\n")[2].partition(b"\n\n")[0]
-        parents[commit] = {line[7:] for line in header.splitlines() if line.startswith(b"parent ")}
+    for line in _cat_file(git, "--batch-check", names, folder).splitlines():
+        match line.split():
+            case [commit, b"commit", size] if int(size) <= MAX_COMMIT:
+                parents[commit] = _parents(git, commit, folder)
     wanted = set().union(*parents.values())
     answers = _cat_file(git, "--batch-check", wanted, folder).splitlines() if wanted else []
     missing = {answer.split()[0] for answer in answers if answer.endswith(b" missing")}
     return {commit for commit, each in parents.items() if each & missing}
 
 
+def _parents(git: Path, commit: bytes, folder: Path) -> set[bytes]:
+    _, _, body = _cat_file(git, "--batch", [commit], folder).partition(b"\n")
+    header = body.partition(b"\n\n")[0]
+    return {line.removeprefix(b"parent ") for line in header.splitlines() if line.startswith(b"parent ")}
+
+
 def _cat_file(git: Path, option: str, names: Iterable[bytes], folder: Path) -> bytes:
     program = find_program("git", folder)
     if not program:
         raise FileNotFoundError("git")
-    return subprocess.run(
-        plumbing_command(program, git, "cat-file", option), env=plumbing_environment(), cwd="/",
-        input=b"".join(name + b"\n" for name in names), capture_output=True, check=True, timeout=SECONDS,
-    ).stdout  # fmt: skip
+    completed = subprocess.run(
+        plumbing_command(program, git, "cat-file", option),
+        env=plumbing_environment(),
+        cwd="/",
+        input=b"".join(name + b"\n" for name in names),
+        capture_output=True,
+        check=True,
+        timeout=SECONDS,
+    )
+    return completed.stdout

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from core.workspace.beneath import open_by_walking, open_folder
-from core.workspace.git_history import kept_git_folders
+from core.workspace.git_folders import GitFolder, kept_git_folders
 from core.workspace.git_references import FileState, reference_states
 
 _States = frozenset[tuple[str, FileState]]
@@ -39,24 +39,24 @@ class HistoryChanges:
         if sys.platform == "win32":
             return {}
         found = {}
-        for base, path in kept_git_folders(self._folder, git_places):
-            name = path if base == self._folder else str(base / path)
-            found[name] = _states(base, path)
+        for git_folder in kept_git_folders(self._folder, git_places):
+            is_inside = git_folder.base == self._folder
+            found[git_folder.path if is_inside else str(git_folder.base / git_folder.path)] = _states(git_folder)
         return found
 
 
-def _states(base: Path, path: str) -> _States:
+def _states(git_folder: GitFolder) -> _States:
     """Return the states of the references in a git folder; none if it is missing or reached through a link."""
     try:
-        folder = open_folder(str(base))
+        base = open_folder(str(git_folder.base))
     except OSError:
         return frozenset()
     try:
-        git = open_by_walking(folder, path, os.O_RDONLY | os.O_DIRECTORY)
+        git = open_by_walking(base, git_folder.path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return frozenset()
     finally:
-        os.close(folder)
+        os.close(base)
     try:
         return reference_states(git)
     finally:

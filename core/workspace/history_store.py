@@ -17,7 +17,11 @@ from core.workspace.command_record import folder_prefix, lock
 from core.workspace.git_references import FileState, ReferenceFile, References
 
 HISTORY_FOLDER = "history"
-_LOG, _COPIES, _PACKS, _LOCK = "log", "objects", "packs", "lock"
+# The names of the stored files and folders.
+_LOG = "log"
+_COPIES = "objects"
+_PACKS = "packs"
+_LOCK = "lock"
 _Value = TypeVar("_Value")
 
 
@@ -181,12 +185,14 @@ def read_history(files: Path) -> StoredHistory | None:
                     stored = StoredHistory(Path(base), path, Path(folder))
                 case ["reference", path] if stored:
                     stored.references.pop(path, None)
-                case ["reference", path, [inode, size, changed], body] if stored:
-                    stored.references[path] = ReferenceFile((inode, size, changed), base64.b64decode(body))
+                case ["reference", path, [inode, size, changed_ns], body] if stored:
+                    state = FileState(inode, size, changed_ns)
+                    stored.references[path] = ReferenceFile(state, base64.b64decode(body))
                 case ["object", path] if stored:
                     stored.objects.pop(path, None)
-                case ["object", path, [inode, size, changed], offset, length] if stored:
-                    stored.objects[path] = CopiedObject((inode, size, changed), offset, length)
+                case ["object", path, [inode, size, changed_ns], offset, length] if stored:
+                    state = FileState(inode, size, changed_ns)
+                    stored.objects[path] = CopiedObject(state, offset, size=length)
     if stored:
         stored.kept_at = (files / _LOG).stat().st_ctime_ns
         stored.packs = {f"objects/pack/{file.name}": file for file in sorted((files / _PACKS).iterdir())}

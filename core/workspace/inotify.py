@@ -8,8 +8,11 @@ import struct
 import sys
 from collections.abc import Callable
 
-_IN_MODIFY, _IN_MOVED_TO, _IN_CREATE = 0x02, 0x80, 0x100
-_IN_ONLYDIR, _IN_DONT_FOLLOW = 0x01000000, 0x02000000
+_IN_MODIFY = 0x02
+_IN_MOVED_TO = 0x80
+_IN_CREATE = 0x100
+_IN_ONLYDIR = 0x01000000
+_IN_DONT_FOLLOW = 0x02000000
 _EVENT = struct.Struct("iIII")  # watch, mask, cookie, and length of the name that follows
 _READ_BYTES = 64 << 10
 

@@ -21,23 +21,21 @@ def installation_inside(folder: Path) -> list[Path]:
 
 def is_in_installation(folder: Path) -> bool:
     """Return whether a folder belongs to the bundle or virtual environment that Journeyman runs from."""
-    own = sys.prefix != sys.base_prefix or getattr(sys, "frozen", False)
-    return own and any(folder.is_relative_to(place) for place in _installation())
+    is_own_installation = sys.prefix != sys.base_prefix or _is_bundle()
+    return is_own_installation and any(folder.is_relative_to(place) for place in _installation())
 
 
 def _installation() -> set[Path]:
-    frozen = getattr(sys, "frozen", False)
-    places = {Path(sys.executable).parent} if frozen else {Path(sys.prefix), Path(sys.base_prefix)}
+    places = {Path(sys.executable).parent} if _is_bundle() else {Path(sys.prefix), Path(sys.base_prefix)}
     return {Path(os.path.realpath(place)) for place in places} - {Path("/usr"), Path("/usr/local")}
+
+
+def _is_bundle() -> bool:
+    """Return whether this program is frozen: its own interpreter, in one folder with its libraries."""
+    return bool(getattr(sys, "frozen", False))
 
 
 def interpreter_folders() -> list[Path]:
     """Return the folders outside the system folders that the interpreter needs."""
-    frozen = getattr(
-        sys,
-        "frozen",
-        False,
-        # A frozen program is its own interpreter and is in one folder with its libraries.
-    )
-    prefix = Path(sys.executable).resolve().parent if frozen else Path(sys.base_prefix)
+    prefix = Path(sys.executable).resolve().parent if _is_bundle() else Path(sys.base_prefix)
     return [] if prefix.is_relative_to("/usr") else [prefix]

@@ -34,9 +34,8 @@ def assign_to_job(process: subprocess.Popen[bytes], limits: CommandLimits) -> in
     kernel.CreateJobObjectW.restype = ctypes.c_void_p
     job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
     body = job_limits(limits)
-    if not kernel.SetInformationJobObject(
-        job, _EXTENDED_LIMITS, body, len(body)
-    ) or not kernel.AssignProcessToJobObject(job, handle):
+    is_limited = kernel.SetInformationJobObject(job, _EXTENDED_LIMITS, body, len(body))
+    if not is_limited or not kernel.AssignProcessToJobObject(job, handle):
         process.kill()
         raise OSError("the command could not be put into a job object")
     return job.value or 0

@@ -75,8 +75,9 @@ class Landlock:
     @property
     def profile(self) -> str:
         script = hashlib.sha256(SCRIPT.read_bytes()).hexdigest()
-        reads, more = self._reads(), [self._filter.hex(), self._supervised, str(self._private_devices), script]
-        return "\n".join([str(self._version), *(self._weaken(reads) if self._weaken else reads), *more])
+        reads = self._weaken(self._reads()) if self._weaken else self._reads()
+        filters = (self._filter.hex(), self._supervised)
+        return "\n".join([str(self._version), *reads, *filters, str(self._private_devices), script])
 
     def prepare(self, request: CommandRequest) -> ProcessLaunch:
         if request.permit.proxy:
@@ -92,16 +93,25 @@ class Landlock:
         reads = self._weaken(self._reads()) if self._weaken else self._reads()
         devices = (*DEVICES, *(PRIVATE_DEVICES if self._private_devices else ()))
         writes = [str(home), *(f"/dev/{name}" for name in devices)]
-        (reads if request.permit.read_only else writes).append(str(request.folder))
-        shared = request.limits.scratch if self._private_devices else 0
-        order = (str(self._version), str(shared), self._supervised, self._filter.hex(), str(request.folder))
+        if request.permit.read_only:
+            reads.append(str(request.folder))
+        else:
+            writes.append(str(request.folder))
+        shared_bytes = request.limits.scratch if self._private_devices else 0
+        order = (str(self._version), str(shared_bytes), self._supervised, self._filter.hex(), str(request.folder))
         arguments = (*order, str(len(reads)), str(len(writes)), *reads, *writes, *with_limits(request))
         environment = clean_environment() | {"HOME": str(home), "TMPDIR": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
         for name, folder in ROOTS.items():
             if self._home and (self._home / folder).is_dir():
                 environment.setdefault(name, str(self._home / folder))
-        fork = functools.partial(self._server.fork, arguments)
-        return ProcessLaunch((*self._launcher, *arguments), environment, Path("/"), "tree", home=home, fork=fork)
+        return ProcessLaunch(
+            argv=(*self._launcher, *arguments),
+            environment=environment,
+            folder=Path("/"),
+            scope="tree",
+            home=home,
+            fork=functools.partial(self._server.fork, arguments),
+        )
 
     @functools.cached_property
     def _server(self) -> ForkServer:

@@ -11,6 +11,7 @@ from core.workspace.scratch_folder import occupied_space
 FIRST_CHECK_S = 0.05
 CHECK_INTERVAL_S = 0.2  # between two checks of memory and number of processes
 HOME_INTERVAL_S = 0.5  # between two measurements of the home folder
+SANDBOX_PROCESSES = 2  # the most processes of the sandbox itself, which are counted with those of the command
 
 TickListener = Callable[[], str]
 
@@ -56,13 +57,13 @@ class LimitWatch:
 
     def _check_usage(self) -> None:
         """Check the memory, and the number of processes, which `ulimit` does not limit for root."""
-        processes, memory = process_tree.measure_usage(self._pid)
-        if memory > self._limits.memory:
+        usage, limits = process_tree.measure_usage(self._pid), self._limits
+        if usage.memory > limits.memory:
             self._on_exceeded(
-                f"stopped at {memory >> 20:,} MB of memory; the limit is {self._limits.memory >> 20:,} MB"
+                f"stopped at {usage.memory >> 20:,} MB of memory; the limit is {limits.memory >> 20:,} MB"
             )
-        elif processes > self._limits.processes + 2:  # the sandbox itself has up to two processes
-            self._on_exceeded(f"stopped at {processes:,} processes; the limit is {self._limits.processes:,}")
+        elif usage.processes > limits.processes + SANDBOX_PROCESSES:
+            self._on_exceeded(f"stopped at {usage.processes:,} processes; the limit is {limits.processes:,}")
         else:
             self._check_timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
 

@@ -14,7 +14,7 @@ from core.workspace import forced_access
 
 SECONDS = 60.0
 FREE_BYTES = 1 << 30  # disk space that must stay free, in bytes
-_LINE = re.compile(rb"f\d+ (\d+)\.(\d+) (\d+) \S+ \./(.*)", re.DOTALL)
+_LINE = re.compile(rb"f\d+ (?P<inode>\d+)\.(?P<links>\d+) \d+ \S+ \./(?P<path>.*)", re.DOTALL)
 
 
 def links_outside(lines: Iterable[bytes], snapshot: Iterable[bytes]) -> list[str]:
@@ -22,11 +22,12 @@ def links_outside(lines: Iterable[bytes], snapshot: Iterable[bytes]) -> list[str
 
     Both contain lines of a `FolderSnapshot`.
     """
-    linked = [match for line in lines if (match := _LINE.fullmatch(line)) and match[2] not in (b"0", b"1")]
+    linked = [match for line in lines if (match := _LINE.fullmatch(line)) and match["links"] not in (b"0", b"1")]
     if not linked:
         return []
-    inside = Counter(match[1] for line in snapshot if (match := _LINE.fullmatch(line)) and match[2] != b"1")
-    return [os.fsdecode(match[4]) for match in linked if inside[match[1]] < int(match[2])]
+    matches = (match for line in snapshot if (match := _LINE.fullmatch(line)))
+    links_inside = Counter(match["inode"] for match in matches if match["links"] != b"1")
+    return [os.fsdecode(match["path"]) for match in linked if links_inside[match["inode"]] < int(match["links"])]
 
 
 def separate(root: int, paths: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import errno
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.domain.git_destinations import is_harmless_change
 from core.domain.visible import visible_name
@@ -29,7 +30,20 @@ UNHIDDEN = (
 CONFIG = "config"  # the name of a git configuration
 MAX_CONFIG = 1 << 20  # bytes
 _PATH = forced_access.ENTER & ~getattr(os, "O_DIRECTORY", 0)
-_mounted: dict[int, frozenset[tuple[int, int]]] = {}  # the inodes below the mounts of each running command
+
+
+class FileIdentity(NamedTuple):
+    """What tells a file from every other one that exists at the same time."""
+
+    device: int
+    inode: int
+
+
+def identity_of(status: os.stat_result) -> FileIdentity:
+    return FileIdentity(device=status.st_dev, inode=status.st_ino)
+
+
+_mounted: dict[int, frozenset[FileIdentity]] = {}  # the files below the mounts of each running command
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +53,27 @@ class WatchedMount:
     Attributes:
         path: the absolute path outside the sandbox, with links resolved.
         name: the path to display.
-        inode: the device and inode of the file under the mount; None if bubblewrap will create the file.
+        identity: that of the file under the mount; None if bubblewrap will create the file.
         hides: whether the mount hides a secret, so that the command's output is withheld once the mount is lost.
     """
 
     path: str
     name: str
-    inode: tuple[int, int] | None
+    identity: FileIdentity | None
     hides: bool = False
+
+
+class _OpenMount(NamedTuple):
+    """A mount, with the descriptor of its parent folder and its name in that folder."""
+
+    folder: int
+    leaf: str
+    mount: WatchedMount
 
 
 def is_mounted(status: os.stat_result) -> bool:
     """Return whether a running command has a mount on this file, which is lost if the file is replaced."""
-    return any((status.st_dev, status.st_ino) in inodes for inodes in list(_mounted.values()))
+    return any(identity_of(status) in identities for identities in list(_mounted.values()))
 
 
 class MountWatch:
@@ -67,37 +89,47 @@ class MountWatch:
         self._on_lost: Callable[[str], None] | None = None
         self._folders: dict[str, int] = {}  # open parent folders, by path
         self._held: list[int] = []  # open mounted files, so that their inodes are not reused
-        self._mounts: list[tuple[int, str, WatchedMount]] = []  # each with its open parent folder and its name in it
+        self._mounts: list[_OpenMount] = []
         self._configs: dict[str, str] = {}  # the contents of git configurations before the command, by path
         self._named: dict[tuple[int, str], WatchedMount] = {}  # by inotify watch of the parent folder, and name in it
         self._created: set[str] = set()  # paths whose creation by bubblewrap was seen
         self._inotify: Inotify | None = None
         for mount in mounts:
-            folder, _, leaf = mount.path.rpartition("/")
             with contextlib.suppress(OSError):  # a folder that has been removed has no mounts
-                if folder not in self._folders:
-                    self._folders[folder] = os.open(folder, forced_access.ENTER)
-                self._mounts.append((self._folders[folder], leaf, mount))
-                if leaf == CONFIG and os.access("HEAD", os.F_OK, dir_fd=self._folders[folder]):
-                    self._configs[mount.path] = _read(self._folders[folder], leaf, mount.inode)
+                self._open(mount)
         if self._mounts:
-            _mounted[id(self)] = frozenset(mount.inode for _, _, mount in self._mounts if mount.inode)
-        is_watched = False
-        with contextlib.suppress(OSError):  # without inotify, the periodic `check` must suffice
-            if self._mounts:
-                self._inotify = Inotify(self._handle)
-                self._add_watches(self._inotify)
-                is_watched = True
-        for descriptor, leaf, mount in self._mounts:
-            # A file that is deleted and created again can get the same inode, so that only inotify shows the change.
-            if mount.hides or not is_watched:
-                with contextlib.suppress(OSError):
-                    self._held.append(os.open(leaf, _PATH, dir_fd=descriptor))
+            _mounted[id(self)] = frozenset(mount.identity for _, _, mount in self._mounts if mount.identity)
+            self._hold_files(all_files=not self._watch_folders())
 
-    def _add_watches(self, inotify: Inotify) -> None:
-        configs = {descriptor for descriptor, _, mount in self._mounts if mount.path in self._configs}
-        for descriptor, leaf, mount in self._mounts:
-            self._named[inotify.add(descriptor, contents=descriptor in configs), leaf] = mount
+    def _open(self, mount: WatchedMount) -> None:
+        path, _, leaf = mount.path.rpartition("/")
+        if path not in self._folders:
+            self._folders[path] = os.open(path, forced_access.ENTER)
+        folder = self._folders[path]
+        self._mounts.append(_OpenMount(folder, leaf, mount))
+        if leaf == CONFIG and os.access("HEAD", os.F_OK, dir_fd=folder):
+            self._configs[mount.path] = _read(folder, leaf, mount.identity)
+
+    def _watch_folders(self) -> bool:
+        """Watch the parent folders; return False without inotify, when the periodic `check` must suffice."""
+        with_configs = {folder for folder, _, mount in self._mounts if mount.path in self._configs}
+        try:
+            self._inotify = inotify = Inotify(self._handle)
+            for folder, leaf, mount in self._mounts:
+                self._named[inotify.add(folder, contents=folder in with_configs), leaf] = mount
+        except OSError:
+            return False
+        return True
+
+    def _hold_files(self, *, all_files: bool) -> None:
+        """Keep the hidden files open, or all of them, so that their inodes are not reused.
+
+        A file that is deleted and created again can get the same inode, and then only inotify shows the change.
+        """
+        for folder, leaf, mount in self._mounts:
+            if mount.hides or all_files:
+                with contextlib.suppress(OSError):
+                    self._held.append(os.open(leaf, _PATH, dir_fd=folder))
 
     def start(self, on_lost: Callable[[str], None]) -> None:
         """Set the callback for a lost mount, and check all mounts once.
@@ -131,27 +163,29 @@ class MountWatch:
 
     def check(self) -> None:
         """Check whether any mounted file has been replaced."""
-        for folder, leaf, mount in self._mounts:
-            self._compare(folder, leaf, mount)
+        for opened in self._mounts:
+            self._compare(opened)
 
     def shows_secret(self) -> bool:
         """Return whether output that was just read may contain a secret, because the mount that hid it is lost."""
-        for folder, leaf, mount in self._mounts:
-            if mount.hides:
-                self._compare(folder, leaf, mount)
+        for opened in self._mounts:
+            if opened.mount.hides:
+                self._compare(opened)
         return self._shows_secret
 
-    def _compare(self, folder: int, leaf: str, mount: WatchedMount) -> None:
+    def _compare(self, opened: _OpenMount) -> None:
+        """Report the mount as lost if the file under it has been replaced, unless only by harmless git settings."""
+        folder, leaf, mount = opened
         with contextlib.suppress(OSError):  # a removed file needs no protection until it is created again
-            status = os.lstat(leaf, dir_fd=folder)
-            if mount.inode and _inode(status) != mount.inode and not self._is_harmless(folder, leaf, mount, status):
+            present = identity_of(os.lstat(leaf, dir_fd=folder))
+            if mount.identity and present != mount.identity and not self._is_harmless(opened, present):
                 self._lose(mount)
 
-    def _is_harmless(self, folder: int, leaf: str, mount: WatchedMount, status: os.stat_result) -> bool:
-        """Return whether a file is a git configuration in which nothing but harmless settings have changed."""
-        former = self._configs.get(mount.path)
+    def _is_harmless(self, opened: _OpenMount, present: FileIdentity) -> bool:
+        """Return whether the present file is a git configuration in which only harmless settings have changed."""
+        former = self._configs.get(opened.mount.path)
         try:
-            return former is not None and is_harmless_change(_read(folder, leaf, _inode(status)), former)
+            return former is not None and is_harmless_change(_read(opened.folder, opened.leaf, present), former)
         except OSError:
             return False
 
@@ -160,7 +194,7 @@ class MountWatch:
         if number < 0 or (mount and mount.path in self._configs):
             self.check()
         elif mount:
-            if mount.inode or mount.path in self._created:
+            if mount.identity or mount.path in self._created:
                 self._lose(mount)
             self._created.add(mount.path)
 
@@ -174,14 +208,10 @@ class MountWatch:
             self._on_lost(self.reason)
 
 
-def _inode(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
-
-
-def _read(folder: int, leaf: str, inode: tuple[int, int] | None) -> str:
-    """Return the text of the file with this inode; raise OSError if there is another one, or if it is too large."""
+def _read(folder: int, leaf: str, identity: FileIdentity | None) -> str:
+    """Return the text of the file with this identity; raise OSError if there is another one, or if it is too large."""
     with open(open_regular(leaf, follow=False, folder=folder), "rb") as file:  # noqa: PTH123 - a descriptor
         body = file.read(MAX_CONFIG + 1)
-        if _inode(os.fstat(file.fileno())) != inode or len(body) > MAX_CONFIG:
+        if identity_of(os.fstat(file.fileno())) != identity or len(body) > MAX_CONFIG:
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), leaf)
     return body.decode("utf-8", "replace")

@@ -13,13 +13,14 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 LOOKUP_S = 10.0
 _NAME = re.compile(r"(?=.{1,253}\Z)(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\Z")
-_CLOSED = tuple(  # networks to refuse although `is_global` is True: they embed an IPv4 address or are anycast
+# Networks to refuse although `is_global` is True: they embed an IPv4 address or are anycast.
+_REFUSED_NETWORKS = tuple(
     map(
         ipaddress.ip_network,
         ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "fec0::/10", "192.88.99.0/24"),
     )
 )
-_LOCAL = ("localhost", ".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".corp", ".home")
+_LOCAL_DOMAINS = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".corp", ".home")
 
 
 def normalized_host(host: str) -> str:
@@ -31,29 +32,29 @@ def normalized_host(host: str) -> str:
     name = name.rstrip(".").lower()
     if "%" in name or not name:
         raise unreachable(host, "It is not a valid host name.")
-    if (address := _parsed_address(name)) is not None:
+    if (address := _parse_address(name)) is not None:
         return str(address)
     try:
         name = name if name.isascii() else name.encode("idna").decode("ascii")
     except UnicodeError as error:
         raise unreachable(host, "It is not a valid host name.") from error
     # IDNA converts digits of other scripts to ASCII, which can form an address.
-    if (address := _parsed_address(name)) is not None:
+    if (address := _parse_address(name)) is not None:
         return str(address)
     if not _NAME.match(name):
         raise unreachable(host, "It is not a valid host name.")
     return name
 
 
-async def allowed_address(host: str, resolve: Resolve | None = None) -> tuple[str, ...]:
+async def allowed_addresses(host: str, resolve: Resolve | None = None) -> tuple[str, ...]:
     """Return the addresses of a host; raise Problem unless all of them are public.
 
     Callers must connect to these addresses, because resolving the name again could yield others.
     """
     name = normalized_host(host)
-    if name == _LOCAL[0] or name.endswith(_LOCAL[1:]):
+    if name == "localhost" or name.endswith(_LOCAL_DOMAINS):
         raise unreachable(host, "It is a name of the local network.")
-    addresses = (name,) if _parsed_address(name) is not None else await (resolve or resolve_host)(name)
+    addresses = (name,) if _parse_address(name) is not None else await (resolve or resolve_host)(name)
     if not addresses:
         raise unreachable(host, "The name has no address.")
     for address in addresses:
@@ -70,8 +71,8 @@ def is_public(text: str) -> bool:
         return False
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
-    closed = any(address in network for network in _CLOSED if network.version == address.version)
-    return address.is_global and not address.is_multicast and not address.is_reserved and not closed
+    is_refused = any(address in network for network in _REFUSED_NETWORKS if network.version == address.version)
+    return address.is_global and not (address.is_multicast or address.is_reserved or is_refused)
 
 
 async def resolve_host(name: str) -> tuple[str, ...]:
@@ -91,7 +92,7 @@ def unreachable(host: str, why: str) -> Problem:
     return Problem(f"{host!r} cannot be reached from here.", why, "Use a public host.")
 
 
-def _parsed_address(name: str) -> Address | None:
+def _parse_address(name: str) -> Address | None:
     """Return an address in any notation that the C library accepts, such as 127.1 or 2130706433; else None."""
     try:
         address = ipaddress.ip_address(name)

@@ -30,9 +30,8 @@ class OwnWrites:
         self.files = dict(files or {})
         self.scan_lock = scan_lock
         self._prefix = f"{os.path.realpath(folder).rstrip('/')}/"
-        self.before_write: Callable[[str, bytes | None], None] | None = (
-            None  # is called with each path and its contents
-        )
+        # Is called with each path and its contents.
+        self.before_write: Callable[[str, bytes | None], None] | None = None
         with _registering:
             _active.add(self)
 

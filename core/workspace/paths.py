@@ -22,7 +22,7 @@ def check_workspace(folder: Path) -> Path:
 
 def is_utf8_name(name: str) -> bool:
     """Return whether a file name is UTF-8, so that events can store it without replacing characters."""
-    return name.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in name)
+    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def is_in_any(path: str, places: Iterable[str]) -> bool:
@@ -68,12 +68,11 @@ def system_state_reason(folder: Path) -> str:
     """
     for path in ("/proc", "/sys", "/dev"):
         if folder.is_relative_to(path):
-            shared = folder.is_relative_to("/dev/shm")
-            return f"{'Shared memory' if shared else path} belongs to the running programs and devices of this computer"
+            place = "Shared memory" if folder.is_relative_to("/dev/shm") else path
+            return f"{place} belongs to the running programs and devices of this computer"
     ordinary = ("/run/media/*", "/run/user/*/doc/*", "/run/user/*/gvfs/*")
-    if folder.is_relative_to("/run") and not any(
-        path.match(pattern) for path in (folder, *folder.parents) for pattern in ordinary
-    ):
+    is_ordinary = any(path.match(pattern) for path in (folder, *folder.parents) for pattern in ordinary)
+    if folder.is_relative_to("/run") and not is_ordinary:
         return "/run contains the sockets of running programs"
     return ""
 

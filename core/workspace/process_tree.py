@@ -8,10 +8,23 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 _PROC = Path("/proc")
 GONE_S = 5.0
 QUIET_LOOKS = 20  # consecutive scans without a living process before a tree counts as dead
+
+
+class ProcessUsage(NamedTuple):
+    """What the descendants of a process use.
+
+    Attributes:
+        processes: their number.
+        memory: their private and shared memory in bytes, without mapped files.
+    """
+
+    processes: int
+    memory: int
 
 
 def descendants(pid: int) -> list[int]:
@@ -24,9 +37,8 @@ def descendants(pid: int) -> list[int]:
     return pids
 
 
-def measure_usage(pid: int) -> tuple[int, int]:
-    """Return the number of descendants, and the private and shared-memory bytes that they use, without mapped files."""
-    processes, memory = 0, 0
+def measure_usage(pid: int) -> ProcessUsage:
+    processes = memory = 0
     for descendant in descendants(pid):
         try:
             text = (_PROC / str(descendant) / "status").read_text(errors="replace")
@@ -36,16 +48,16 @@ def measure_usage(pid: int) -> tuple[int, int]:
         for line in text.splitlines():
             if line.startswith(("RssAnon:", "RssShmem:")):
                 memory += int(line.split()[1]) << 10
-    return processes, memory
+    return ProcessUsage(processes, memory)
 
 
-def await_namespace(info: int) -> None:
+def await_namespace(info_fd: int) -> None:
     """Wait until the first process of a PID namespace has ended, which ends after all others in the namespace.
 
-    `info` is the pipe on which bubblewrap wrote the pid of that process; it is closed. bubblewrap itself ends a moment
-    earlier.
+    `info_fd` is the pipe on which bubblewrap wrote the pid of that process; it is closed. bubblewrap itself ends a
+    moment earlier.
     """
-    with os.fdopen(info, "rb") as file:
+    with os.fdopen(info_fd, "rb") as file:
         try:
             first = os.pidfd_open(json.loads(file.read(4096))["child-pid"])
         except (OSError, ValueError, KeyError, TypeError):
@@ -63,8 +75,8 @@ def kill_tree(pid: int) -> None:
     """
     if sys.platform == "linux":
         quiet_looks = 0
-        end = time.monotonic() + GONE_S
-        while quiet_looks < QUIET_LOOKS and time.monotonic() < end and not _ended(pid):
+        deadline = time.monotonic() + GONE_S
+        while quiet_looks < QUIET_LOOKS and time.monotonic() < deadline and not _ended(pid):
             quiet_looks = 0 if _kill_below(pid) else quiet_looks + 1
     kill_process(pid)
 
@@ -108,21 +120,22 @@ def kill_marked(needle: bytes) -> None:
     """
     if sys.platform != "linux":
         return
-    empty: set[int] = set()
+    empty_before: set[int] = set()
     for _ in range(10):  # repeated, to find processes that were being forked in the previous pass
         processes = [process for process in _PROC.iterdir() if process.name.isdigit()]
         environments = {int(process.name): _environment(process) for process in processes}
         marked = [pid for pid, environment in environments.items() if environment and needle in environment]
         for pid in marked:
             kill_process(pid)
-        before, empty = empty, {pid for pid, environment in environments.items() if environment == b""}
-        if not marked and empty <= before:
+        empty = {pid for pid, environment in environments.items() if environment == b""}
+        if not marked and empty <= empty_before:
             return
+        empty_before = empty
 
 
-def _send(pid: int, sign: signal.Signals) -> None:
+def _send(pid: int, signal_number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, sign)
+        os.kill(pid, signal_number)
 
 
 def _children(pid: int) -> list[int]:
@@ -134,10 +147,12 @@ def _children(pid: int) -> list[int]:
 
 
 def _ended(pid: int) -> bool:
+    """Return whether a process is gone or a zombie."""
     try:
-        return (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z"
+        _, _, fields = (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")
     except OSError:
         return True
+    return fields.split()[0] == "Z"
 
 
 def _environment(process: Path) -> bytes | None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from core.domain.problems import Problem
 
-SYSTEM_FOLDERS = frozenset({
-    "/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin", "/opt/homebrew/bin", "/snap/bin",
-    "/home/linuxbrew/.linuxbrew/bin", "/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin",
-})  # fmt: skip
+SYSTEM_FOLDERS = frozenset(
+    {"/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin", "/opt/homebrew/bin", "/snap/bin"}
+    | {"/home/linuxbrew/.linuxbrew/bin", "/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin"}
+)
 PROJECT_FOLDERS = frozenset({"node_modules", ".venv", "venv", ".tox", ".direnv"})
 SYSTEM_PLACES = ("/usr", "/bin", "/sbin", "/opt", "/app", "/gnu", "/nix", "/snap", "/run", "/home/linuxbrew/.linuxbrew")
 COMMAND_PATH = "JOURNEYMAN_COMMAND_PATH"  # environment variable with the original PATH from when Journeyman was started
@@ -42,11 +42,9 @@ def own_path(folder: Path | None = None) -> str:
     Project folders, and folders inside `folder`, are left out.
     """
     entries = dict.fromkeys(os.environ.get("PATH", os.defpath).split(os.pathsep))
-    usable = [
-        entry
-        for entry in entries
-        if Path(entry).is_absolute() and not _is_of_project(Path(entry)) and not (folder and _is_inside(entry, folder))
-    ]
+    usable = [entry for entry in entries if Path(entry).is_absolute() and not _is_of_project(Path(entry))]
+    if folder:
+        usable = [entry for entry in usable if not _is_inside(entry, folder)]
     return os.pathsep.join(sorted(usable, key=lambda entry: entry.rstrip("/") not in SYSTEM_FOLDERS))
 
 
@@ -105,12 +103,7 @@ def _is_in_repository(folder: Path) -> bool:
     for parent in (folder, *folder.parents):
         if home.is_relative_to(parent):
             return False
-        if os.path.lexists(parent / ".git") and not (
-            folder.is_relative_to(home) and _is_hidden(folder.relative_to(home))
-        ):
+        is_installation = folder.is_relative_to(home) and folder.relative_to(home).parts[0].startswith(".")
+        if os.path.lexists(parent / ".git") and not is_installation:
             return True
     return False
-
-
-def _is_hidden(path: Path) -> bool:
-    return path.parts[0].startswith(".")

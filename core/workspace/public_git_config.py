@@ -27,8 +27,8 @@ def public_git_config(home: Path) -> str:
             lines += public_config_lines((home / name).read_text(encoding="utf-8", errors="replace"))
         except OSError:
             continue
-    own = ("[commit]", "\tgpgsign = false", "[tag]", "\tgpgsign = false", "[gc]", "\tauto = 0", "")
-    return "\n".join([*lines, *own])
+    overrides = ("[commit]", "\tgpgsign = false", "[tag]", "\tgpgsign = false", "[gc]", "\tauto = 0", "")
+    return "\n".join([*lines, *overrides])
 
 
 def public_config_lines(text: str) -> list[str]:
@@ -40,8 +40,8 @@ def public_config_lines(text: str) -> list[str]:
         if match := re.match(r"\s*\[([^\]]*)\]", line):
             section = match[1].strip()
         key = line.split("=", 1)[0].strip()
-        is_private_key = _PRIVATE_KEYS.search(key) and not (section.casefold() == "user" and _SIGNING_KEY.search(key))
-        if _PRIVATE.match(section) or is_private_key or _USER_IN_URL.search(section + line) or redactor.findings(line):
-            continue
-        public_lines.append(line)
+        is_signing_key = section.casefold() == "user" and _SIGNING_KEY.search(key)
+        is_private = _PRIVATE.match(section) or (_PRIVATE_KEYS.search(key) and not is_signing_key)
+        if not is_private and not _USER_IN_URL.search(section + line) and not redactor.findings(line):
+            public_lines.append(line)
     return public_lines

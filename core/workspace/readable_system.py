@@ -24,7 +24,7 @@ HOME_PATHS = (
     ".config/git/ignore", ".local/share/uv/python", ".local/share/uv/tools", ".dotnet/dotnet", ".dotnet/host",
     ".dotnet/packs", ".dotnet/sdk", ".dotnet/sdk-manifests", ".dotnet/shared", ".dotnet/templates", ".dotnet/tools",
 )  # fmt: skip
-LARGE = 100  # number of files in a folder from which a mount is cheaper than a copy
+MANY_FILES = 100  # number of files in a folder from which a mount is cheaper than a copy
 
 
 def copy_etc(target: Path, source: Path = Path("/etc")) -> list[Path]:
@@ -47,7 +47,7 @@ def _copy(source: Path, target: Path, large: list[Path]) -> None:
             return
         target.mkdir()
         names = os.listdir(source)  # noqa: PTH208 - only the names are needed
-        if len(names) >= LARGE and not _holds_keys(source):
+        if len(names) >= MANY_FILES and not _holds_keys(source):
             large.append(source)
             return
         for child in (source / name for name in names if not _is_key(name)):
@@ -60,7 +60,7 @@ def _copy(source: Path, target: Path, large: list[Path]) -> None:
 
 
 def _holds_keys(folder: Path) -> bool:
-    return any(map(_is_key, (name for _, subfolders, files in os.walk(folder) for name in (*subfolders, *files))))
+    return any(_is_key(name) for _, subfolders, files in os.walk(folder) for name in (*subfolders, *files))
 
 
 def _is_key(name: str) -> bool:

@@ -42,7 +42,7 @@ class Sandbox:
     ) -> None:
         self._launcher = launcher
         self.proof = proof
-        self._unconfined = allow_unsandboxed
+        self._allow_unsandboxed = allow_unsandboxed
 
     @property
     def name(self) -> str:
@@ -55,17 +55,12 @@ class Sandbox:
     def disabled_reason(self, permit: SandboxPermissions) -> Problem | None:
         """Return why commands with these permissions cannot run; None if they can."""
         if self.proof and self.proof.escapes:
-            message, cause = (
-                "Commands are disabled.",
-                f"In its self-test the sandbox allowed a command to {self.proof.description}.",
-            )
-            return Problem(message, cause, "Run `journeyman doctor` and fix the issues that it reports.")
-        if self.level == "none" and not (self._unconfined or permit.unsandboxed):
-            cause, fix = (
-                "This machine has no sandbox.",
-                "Install bubblewrap, or allow commands without a sandbox one by one.",
-            )
+            cause = f"In its self-test the sandbox allowed a command to {self.proof.description}."
+            fix = "Run `journeyman doctor` and fix the issues that it reports."
             return Problem("Commands are disabled.", cause, fix)
+        if self.level == "none" and not (self._allow_unsandboxed or permit.unsandboxed):
+            fix = "Install bubblewrap, or allow commands without a sandbox one by one."
+            return Problem("Commands are disabled.", "This machine has no sandbox.", fix)
         return None
 
     def close(self) -> None:

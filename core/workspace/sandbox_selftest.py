@@ -18,7 +18,7 @@ from core.workspace import attacks, installation, process_tree
 from core.workspace.command_process import MARKER_VARIABLE
 from core.workspace.launcher import PASSED_VARIABLES, CommandRequest, Launcher
 
-TIME_S = 30
+TIMEOUT_S = 30
 VISIBLE_VARIABLES = (  # environment variables that commands may have
     *PASSED_VARIABLES,
     "TERM",
@@ -79,30 +79,31 @@ def prove_sandbox(launcher: Launcher, cache: Path | None = None) -> SandboxProof
 
     A cached result is valid until a reboot, or until the launcher's profile or the set of attacks changes.
     """
-    marks = (launcher.profile, *ATTACK_DESCRIPTIONS, _boot_id(), str(os.getuid()))
-    name = hashlib.sha256("\n".join(marks).encode()).hexdigest()
-    if cache and (cached := _cached_proof(cache, name)):
+    parts = (launcher.profile, *ATTACK_DESCRIPTIONS, _boot_id(), str(os.getuid()))
+    profile = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    if cache and (cached := _cached_proof(cache, profile)):
         return cached
-    proof = _attack(launcher, name)
+    proof = _attack(launcher, profile)
     if cache and proof.works and not proof.escapes:  # a failed test runs again next time
         with contextlib.suppress(OSError):
             cache.write_text(json.dumps(asdict(proof)), encoding="utf-8")
     return proof
 
 
-def _cached_proof(cache: Path, name: str) -> SandboxProof | None:
+def _cached_proof(cache: Path, profile: str) -> SandboxProof | None:
+    """Return the result in the cache; None if there is none for this profile."""
     try:
         stored = json.loads(cache.read_text(encoding="utf-8"))
         proof = SandboxProof(
-            stored["launcher"],
-            stored["profile"],
-            stored["works"],
-            tuple(stored["escapes"]),
-            tuple(stored["known_gaps"]),
+            launcher=stored["launcher"],
+            profile=stored["profile"],
+            works=stored["works"],
+            escapes=tuple(stored["escapes"]),
+            known_gaps=tuple(stored["known_gaps"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return proof if proof.profile == name else None
+    return proof if proof.profile == profile else None
 
 
 def _boot_id() -> str:
@@ -112,9 +113,11 @@ def _boot_id() -> str:
         return ""
 
 
-def _attack(launcher: Launcher, name: str) -> SandboxProof:
+def _attack(launcher: Launcher, profile: str) -> SandboxProof:
+    """Run the self-test."""
     with tempfile.TemporaryDirectory(prefix="journeyman-proof-", ignore_cleanup_errors=True) as base:
-        folder, outside, canary = Path(base) / "folder", Path(base) / "outside", f"canary-{secrets.token_hex(8)}"
+        folder, outside = Path(base) / "folder", Path(base) / "outside"
+        canary = f"canary-{secrets.token_hex(8)}"
         (folder / ".git" / "hooks").mkdir(parents=True)
         outside.mkdir()
         (outside / "canary").write_text(canary)
@@ -124,13 +127,19 @@ def _attack(launcher: Launcher, name: str) -> SandboxProof:
             command = [installation.interpreter(), "-IS", str(folder / "attacks.py"), json.dumps(asdict(target))]
             escapes = _run(launcher, CommandRequest(shlex.join(command), folder))
         if escapes is None:
-            return SandboxProof(launcher.name, name, works=False)
-        if (outside / "mine").exists():
+            return SandboxProof(launcher.name, profile, works=False)
+        if (outside / attacks.CREATED_FILE).exists():
             escapes.add("write_outside")
         if _still_locked(folder / "lock"):
             escapes.add("daemon")
     known_gaps = OPEN_BY_DESIGN.get(launcher.name, ())
-    return SandboxProof(launcher.name, name, True, tuple(sorted(escapes.difference(known_gaps))), known_gaps)
+    return SandboxProof(
+        launcher=launcher.name,
+        profile=profile,
+        works=True,
+        escapes=tuple(sorted(escapes.difference(known_gaps))),
+        known_gaps=known_gaps,
+    )
 
 
 def _run(launcher: Launcher, request: CommandRequest) -> set[str] | None:
@@ -145,7 +154,7 @@ def _run(launcher: Launcher, request: CommandRequest) -> set[str] | None:
             pass_fds=launch.descriptors,
             stdin=life_read if launch.stdin_is_watchdog else subprocess.DEVNULL,
             capture_output=True,
-            timeout=TIME_S,
+            timeout=TIMEOUT_S,
             start_new_session=True,
             check=False,
         )

@@ -15,16 +15,16 @@ from core.workspace.unsandboxed import WATCHDOG
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/System", "/Library/Developer", "/Library/Apple", "/Library/Java", "/dev")
 FILES = ("/private/etc", "/private/var/db/timezone", "/private/var/select", "/Library/Preferences/Logging")
-MACH = (
-    *("com.apple.system.opendirectoryd.libinfo", "com.apple.system.logger", "com.apple.system.notification_center"),
-    *(
-        "com.apple.trustd",
-        "com.apple.trustd.agent",
-        "com.apple.bsd.dirhelper",
-        "com.apple.coreservices.launchservicesd",
-    ),
+MACH_SERVICES = (
+    "com.apple.system.opendirectoryd.libinfo",
+    "com.apple.system.logger",
+    "com.apple.system.notification_center",
+    "com.apple.trustd",
+    "com.apple.trustd.agent",
+    "com.apple.bsd.dirhelper",
+    "com.apple.coreservices.launchservicesd",
 )
-CLOSED = ("credentials.toml", "credentials")
+UNREADABLE_NAMES = ("credentials.toml", "credentials")
 
 
 class Seatbelt:
@@ -62,7 +62,10 @@ class Seatbelt:
         folder = Path(os.path.realpath(request.folder))
         reads = [*SYSTEM, *FILES, *(str(self._home / name) for name in readable_system.HOME_PATHS if self._home)]
         writes = [str(_scratch())]
-        (reads if request.permit.read_only else writes).append(str(folder))
+        if request.permit.read_only:
+            reads.append(str(folder))
+        else:
+            writes.append(str(folder))
         lines = [
             "(version 1)",
             "(deny default)",
@@ -70,7 +73,7 @@ class Seatbelt:
             "(allow process-exec* process-fork)",
             "(allow signal (target same-sandbox))",
             "(allow sysctl-read)",
-            f"(allow mach-lookup {' '.join(f'(global-name {_quoted(name)})' for name in MACH)})",
+            f"(allow mach-lookup {' '.join(f'(global-name {_quoted(name)})' for name in MACH_SERVICES)})",
             '(allow file-read* file-write-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))',
             "(allow file-read-metadata)",
             f"(allow file-read* {_subpaths([*reads, *writes])})",
@@ -78,7 +81,7 @@ class Seatbelt:
             *(f"(deny file-write* {rule})" for rule in _protected(folder, request)),
             *(f"(deny file-write* {_subpaths([str(place)])})" for place in installation.installation_inside(folder)),
             *(f"(deny file-read* (subpath {_quoted(str(folder / name))}))" for name in _hidden(request)),
-            *(f"(deny file-read* (regex {_pattern(f'/{name}$')}))" for name in CLOSED),
+            *(f"(deny file-read* (regex {_pattern(f'/{name}$')}))" for name in UNREADABLE_NAMES),
             "(deny network*)",
         ]
         return "\n".join(lines)

@@ -8,34 +8,67 @@ from core.workspace.syscall_numbers import SYSCALL_NUMBERS
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # supported architectures, with their AUDIT_ARCH value
 
-_SECCOMP_RET_ALLOW, _SECCOMP_RET_USER_NOTIF = 0x7FFF0000, 0x7FC00000
-_SECCOMP_RET_KILL_PROCESS, _SECCOMP_RET_ERRNO = 0x80000000, 0x00050000
-# BPF instructions: BPF_LD | BPF_W | BPF_ABS, BPF_ALU | BPF_AND | BPF_K, BPF_RET | BPF_K, and jumps BPF_JMP | BPF_K with
-# BPF_JEQ, BPF_JGE and BPF_JSET.
-_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
-_EQUAL, _AT_LEAST, _ANY_BIT = 0x15, 0x35, 0x45
-_NUMBER, _MACHINE, _FIRST, _SECOND, _THIRD, _FOURTH = 0, 4, 16, 24, 32, 40  # offsets in struct seccomp_data
+_SECCOMP_RET_ALLOW = 0x7FFF0000
+_SECCOMP_RET_USER_NOTIF = 0x7FC00000
+_SECCOMP_RET_KILL_PROCESS = 0x80000000
+_SECCOMP_RET_ERRNO = 0x00050000
+# BPF instructions. The last three are jumps.
+_LOAD = 0x20  # BPF_LD | BPF_W | BPF_ABS
+_AND = 0x54  # BPF_ALU | BPF_AND | BPF_K
+_RETURN = 0x06  # BPF_RET | BPF_K
+_EQUAL = 0x15  # BPF_JMP | BPF_K | BPF_JEQ
+_AT_LEAST = 0x35  # BPF_JMP | BPF_K | BPF_JGE
+_ANY_BIT = 0x45  # BPF_JMP | BPF_K | BPF_JSET
+# Offsets in struct seccomp_data.
+_NUMBER = 0
+_MACHINE = 4
+_FIRST = 16
+_SECOND = 24
+_THIRD = 32
+_FOURTH = 40
 _CLONE_NEW_ANY = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _X32_SYSCALL_BIT = 0x40000000
-_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
-_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_AF_UNIX = 1
+_AF_INET = 2
+_AF_INET6 = 10
+_AF_NETLINK = 16
+_TIOCSTI = 0x5412
+_TIOCLINUX = 0x541C
 _TERMINAL_INPUT = (_TIOCSTI, _TIOCLINUX)  # they inject input into the terminal
-_FS_IOC_SETFLAGS, _FS_IOC_FSSETXATTR = 0x40086602, 0x401C5820
+_FS_IOC_SETFLAGS = 0x40086602
+_FS_IOC_FSSETXATTR = 0x401C5820
 _FILE_FLAGS = (_FS_IOC_SETFLAGS, _FS_IOC_FSSETXATTR)  # they need no write access to the file
-_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
+_F_SETOWN = 8
+_F_SETSIG = 10
+_F_SETOWN_EX = 15
 _SIGNAL_OWNER = (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX)  # by which the kernel sends any signal to any process
-_PER_LINUX, _PER_LINUX32, _UNAME26, _ADDR_NO_RANDOMIZE, _QUERY = 0, 8, 0x20000, 0x40000, 0xFFFFFFFF
+_PER_LINUX = 0
+_PER_LINUX32 = 8
+_UNAME26 = 0x20000
+_ADDR_NO_RANDOMIZE = 0x40000
+_QUERY = 0xFFFFFFFF
 _PERSONALITIES = (_PER_LINUX, _PER_LINUX32, _UNAME26, _UNAME26 | _PER_LINUX32, _ADDR_NO_RANDOMIZE, _QUERY)
 # The setuid and setgid bits, and the calls that can set them, with their mode argument. Other users could run a setuid
 # program of a command outside the sandbox.
-_S_ISUID, _S_ISGID = 0o4000, 0o2000
+_S_ISUID = 0o4000
+_S_ISGID = 0o2000
 _MODES = {
-    "chmod": _SECOND, "fchmod": _SECOND, "fchmodat": _THIRD, "fchmodat2": _THIRD,
-    "creat": _SECOND, "mknod": _SECOND, "mknodat": _THIRD,
-}  # fmt: skip
+    "chmod": _SECOND,
+    "fchmod": _SECOND,
+    "fchmodat": _THIRD,
+    "fchmodat2": _THIRD,
+    "creat": _SECOND,
+    "mknod": _SECOND,
+    "mknodat": _THIRD,
+}
 # Calls that can create a file, with their flags and mode arguments.
 _CREATING = {"open": (_SECOND, _THIRD), "openat": (_THIRD, _FOURTH)}
-_O_ACCMODE, _O_WRONLY, _O_RDWR, _O_CREAT, _O_TRUNC, _O_TMPFILE = 0o3, 0o1, 0o2, 0o100, 0o1000, 0o20000000
+_O_ACCMODE = 0o3
+_O_WRONLY = 0o1
+_O_RDWR = 0o2
+_O_CREAT = 0o100
+_O_TRUNC = 0o1000
+_O_TMPFILE = 0o20000000
 # Calls on all processes of a user, with the value of their first argument: PRIO_USER, IOPRIO_WHO_USER.
 _ALL_PROCESSES_OF_A_USER = {"setpriority": 2, "ioprio_set": 3}
 
@@ -68,7 +101,9 @@ _METADATA = (
 # Calls that the supervisor admits on processes of the command. Their first argument is a pid, or 0 for the caller.
 _PROCESS_LIMITS = ("prlimit64", "sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr")
 _SIGNALS = ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")
-_SCOPES_SIGNALS, _KNOWS_TRUNCATION = 6, 3  # first Landlock ABI versions that restrict signals and truncate
+# First Landlock ABI versions that restrict signals and truncate.
+_SCOPES_SIGNALS = 6
+_KNOWS_TRUNCATION = 3
 
 
 def number_of(name: str, machine: str) -> int:
@@ -138,8 +173,8 @@ def _filter(machine: str, more: list[bytes]) -> bytes:
         )
     lines += _when(machine, "clone", [_load(_FIRST), _line(_ANY_BIT, _CLONE_NEW_ANY, 0, 1), _refuse(errno.EPERM)])
     lines += _when(machine, "ioctl", [_load(_SECOND), *_refuse_values(_TERMINAL_INPUT, errno.EPERM)])
-    plain = [line for value in _PERSONALITIES for line in (_line(_EQUAL, value, 0, 1), _return(_SECCOMP_RET_ALLOW))]
-    lines += _when(machine, "personality", [_load(_FIRST), *plain, _refuse(errno.EPERM)])
+    usual = [line for value in _PERSONALITIES for line in (_line(_EQUAL, value, 0, 1), _return(_SECCOMP_RET_ALLOW))]
+    lines += _when(machine, "personality", [_load(_FIRST), *usual, _refuse(errno.EPERM)])
     return b"".join([*lines, *more, _return(_SECCOMP_RET_ALLOW)])
 
 
@@ -175,6 +210,7 @@ def _load(offset: int) -> bytes:
 
 
 def _line(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
+    """Return a BPF instruction. A jump skips `yes` instructions if its condition is true, and `no` otherwise."""
     return struct.pack("HBBI", code, yes, no, value)
 
 

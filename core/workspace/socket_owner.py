@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
+from typing import NamedTuple
 
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 LISTENING = "0A"
@@ -12,29 +13,38 @@ FIRST_USER = 1000  # the lowest id of regular users; lower ids belong to system 
 TRANSIENT_USERS = range(61_184, 65_536)  # ids of `nobody` and of services with a dynamic user of systemd
 
 
-def is_own_peer(own: tuple[str, int], peer: tuple[str, int]) -> bool:
+SocketAddress = tuple[str, int]  # IP address and port, as Python's `socket` module returns them
+
+
+class _TcpSocket(NamedTuple):
+    """A line of /proc/net/tcp. `inode` is 0 once the program has closed the socket."""
+
+    local: SocketAddress
+    remote: SocketAddress
+    state: str
+    uid: int
+    inode: int
+
+
+def is_own_peer(own: SocketAddress, peer: SocketAddress) -> bool:
     """Return whether the other end of a local connection belongs to this user; True if that is unknown.
 
-    `own` and `peer` are the addresses and ports of both ends. A connection that its program has closed belongs to
-    nobody.
+    `own` and `peer` are the addresses of both ends. A connection that its program has closed belongs to nobody.
     """
     if not Path(TABLES[0]).exists():
         return True
-    return any(
-        uid == os.getuid() and inode
-        for local, remote, _, uid, inode in _connections()
-        if (local, remote) == (peer, own)
-    )
+    other_ends = (each for each in _tcp_sockets() if (each.local, each.remote) == (peer, own))
+    return any(each.uid == os.getuid() and each.inode for each in other_ends)
 
 
 def is_of_another_user(port: int) -> bool:
     """Return whether a program of another regular user, not of a system service, listens on this port."""
-    listeners = {uid for local, _, state, uid, _ in _connections() if local[1] == port and state == LISTENING}
-    return any(uid >= FIRST_USER and uid not in TRANSIENT_USERS and uid != os.getuid() for uid in listeners)
+    listeners = (each for each in _tcp_sockets() if each.local[1] == port and each.state == LISTENING)
+    users = {listener.uid for listener in listeners}
+    return any(uid >= FIRST_USER and uid not in TRANSIENT_USERS and uid != os.getuid() for uid in users)
 
 
-def _connections() -> Iterator[tuple[tuple[str, int], tuple[str, int], str, int, int]]:
-    """Yield for each TCP socket its local and remote address with port, its state, user id and inode."""
+def _tcp_sockets() -> Iterator[_TcpSocket]:
     for table in TABLES:
         try:
             lines = Path(table).read_text("ascii", "replace").splitlines()[1:]
@@ -42,11 +52,16 @@ def _connections() -> Iterator[tuple[tuple[str, int], tuple[str, int], str, int,
             continue
         for line in lines:
             fields = line.split()
-            local, remote = (_end(field) for field in fields[1:3])
-            yield local, remote, fields[3], int(fields[7]), int(fields[9])
+            yield _TcpSocket(
+                local=_parse_address(fields[1]),
+                remote=_parse_address(fields[2]),
+                state=fields[3],
+                uid=int(fields[7]),
+                inode=int(fields[9]),
+            )
 
 
-def _end(field: str) -> tuple[str, int]:
+def _parse_address(field: str) -> SocketAddress:
     """Parse an address and port of /proc/net/tcp: hexadecimal, in 32-bit words in the byte order of the machine."""
     digits, _, port = field.partition(":")
     words = (int(digits[start : start + 8], 16).to_bytes(4, sys.byteorder) for start in range(0, len(digits), 8))

@@ -6,7 +6,9 @@ import struct
 import sys
 from typing import Protocol
 
-_MACOS_LEVEL, _MACOS_CREDENTIALS, _MACOS_SIZE = 0, 1, 76  # SOL_LOCAL, LOCAL_PEERCRED, sizeof(struct xucred)
+_MACOS_LEVEL = 0  # SOL_LOCAL
+_MACOS_CREDENTIALS = 1  # LOCAL_PEERCRED
+_MACOS_SIZE = 76  # sizeof(struct xucred)
 
 
 class HasSocketOptions(Protocol):

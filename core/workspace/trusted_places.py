@@ -8,10 +8,11 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from core.domain.git_config import named_files
+from core.domain.git_config import words_naming_files
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import HIDDEN_NAMES, is_hidden_from_commands, is_read_only, path_in_git
 from core.domain.trusted_files import PROTECTED
@@ -47,12 +48,20 @@ _NOTEWORTHY = re.compile(rf"(?i)(?:^|/)(?:[._#]|(?:{_FIRST})(?:/|$)|[^/]*(?:{_HI
 NOTEWORTHY = re.compile(_NOTEWORTHY.pattern.replace("(?:^|/)", "/").encode())
 
 
+class _NamedWord(NamedTuple):
+    """A word in a git configuration that can name a file."""
+
+    base: str  # the folder that the name is relative to
+    key: str  # of the setting
+    word: str
+
+
 class TrustedPlaces:
     """The trusted paths of one folder. `update` finds those that links and git configurations define."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._global: list[tuple[str, str, str]] | None = None
+        self._outer_words: list[_NamedWord] | None = None  # of configurations outside the folder, read once
         self._further: tuple[str, ...] = ()
 
     def is_trusted(self, path: str) -> bool:
@@ -75,7 +84,7 @@ class TrustedPlaces:
         """Restore `further` from an earlier `update`, possibly of another process."""
         self._further = tuple(paths)
 
-    def update(self, broker: FileBroker, links: Iterable[str], configs: Iterable[tuple[str, str]]) -> None:
+    def update(self, broker: FileBroker, links: Iterable[str], configs: Mapping[str, str]) -> None:
         """Find further trusted paths, through trusted `links` and through `configs`, git configurations by path."""
         paths: set[str] = set()
         for link in links:
@@ -83,55 +92,60 @@ class TrustedPlaces:
                 target = broker.resolve(link)
             except Problem:
                 continue
-            paths |= {target} if not _contains(target, link) else set()
+            if not _contains(target, link):
+                paths.add(target)
         root = os.path.realpath(self._folder)
-        for path, text in configs:
+        for path, text in configs.items():
             top = posixpath.join(root, path.partition(".git/")[0])
-            for base, key, word in _named_words(posixpath.join(root, path), text, top):
-                paths |= self._trusted_target(broker, base, key, word)
-        for base, key, word in self._settings():
-            paths |= {"."} if self._is_in_hooks(base, key, word) else self._trusted_target(broker, base, key, word)
+            for named in _named_words(posixpath.join(root, path), text, top):
+                paths |= self._trusted_target(broker, named)
+        for named in self._words_of_outer_configs():
+            paths |= {"."} if self._is_in_hooks(named) else self._trusted_target(broker, named)
         self._further = tuple(sorted(path for path in paths if not is_read_only(path)))
 
     def _is_further(self, path: str) -> bool:
         return any(trusted in (".", path) or path.startswith(f"{trusted}/") for trusted in self._further)
 
-    def _is_in_hooks(self, base: str, key: str, word: str) -> bool:
+    def _is_in_hooks(self, named: _NamedWord) -> bool:
         """Return whether this setting is `core.hooksPath` and names the folder itself or one above it."""
-        hooks, folder = posixpath.normpath(posixpath.join(base, word)), os.path.realpath(self._folder)
-        return key == "core.hookspath" and hooks != base and f"{folder}/".startswith(f"{hooks}/")
+        hooks = posixpath.normpath(posixpath.join(named.base, named.word))
+        folder = os.path.realpath(self._folder)
+        return named.key == "core.hookspath" and hooks != named.base and f"{folder}/".startswith(f"{hooks}/")
 
-    def _settings(self) -> list[tuple[str, str, str]]:
-        """Return the file names in the user's git configuration and in that of the enclosing repository, read once.
-
-        Each is a tuple of the folder that the name is relative to, the key of the setting, and the name.
-        """
-        if self._global is None:
+    def _words_of_outer_configs(self) -> list[_NamedWord]:
+        """Return the words in the user's git configuration and in that of the enclosing repository."""
+        if self._outer_words is None:
             home, repository = home_folder(), enclosing_repository(Path(os.path.realpath(self._folder)))
-            top = repository[0] if repository else self._folder
+            top = repository.top if repository else self._folder
             files = [home / ".gitconfig", home / ".config/git/config"] if home else []
             if repository:
-                common = repository[1] / (read_small_text(repository[1] / COMMONDIR).strip() or ".")
-                files += [git / name for git in {repository[1], common} for name in CONFIG_FILES]
-            self._global = [
+                git_folder = repository.git_folder
+                common = git_folder / (read_small_text(git_folder / COMMONDIR).strip() or ".")
+                files += [git / name for git in {git_folder, common} for name in CONFIG_FILES]
+            self._outer_words = [
                 named for file in files for named in _named_words(str(file), _read_config(str(file)), str(top))
             ]
-        return self._global
+        return self._outer_words
 
-    def _trusted_target(self, broker: FileBroker, base: str, key: str, word: str) -> set[str]:
-        is_path = bool(_PATH_KEYS.fullmatch(key))
-        path = posixpath.normpath(self._inside(posixpath.normpath(posixpath.join(base, word))))
+    def _trusted_target(self, broker: FileBroker, named: _NamedWord) -> set[str]:
+        """Return the path inside the folder that a word names; an empty set if it names none."""
+        path = posixpath.normpath(self._relative(posixpath.normpath(posixpath.join(named.base, named.word))))
         if path in (".", "..") or path.startswith(("../", "/")):
             return set()
         try:
             status = broker.stat(path)
-            return {broker.resolve(path)} if is_path or (status and not stat.S_ISDIR(status.st_mode)) else set()
+            is_existing_file = status is not None and not stat.S_ISDIR(status.st_mode)
+            names_file = is_existing_file or _PATH_KEYS.fullmatch(named.key)
+            return {broker.resolve(path)} if names_file else set()
         except Problem:
             return set()
 
-    def _inside(self, path: str) -> str:
+    def _relative(self, path: str) -> str:
+        """Return a path inside the folder relative to it; any other path unchanged."""
         root = os.path.realpath(self._folder)
-        return path[len(root) + 1 :] or "." if f"{path}/".startswith(f"{root}/") else path
+        if not f"{path}/".startswith(f"{root}/"):
+            return path
+        return path[len(root) + 1 :] or "."
 
 
 def git_acts_on(path: str) -> bool:
@@ -168,27 +182,27 @@ def is_noted(path: str) -> bool:
     return is_read_only(path) or is_hidden_from_commands(path)
 
 
-def _named_words(file: str, text: str, top: str) -> Iterator[tuple[str, str, str]]:
+def _named_words(file: str, text: str, top: str) -> Iterator[_NamedWord]:
     """Yield the words of a git configuration, and of files that it includes, that can name a file.
 
-    Each is a tuple of the folder that the name is relative to, the key of the setting, and the word. `top` is the top
-    folder of the repository, unless `core.worktree` names another one, as in a submodule.
+    `top` is the top folder of the repository, unless `core.worktree` names another one, as in a submodule.
     """
-    read, waiting = {file: text}, [file]
+    texts, waiting = {file: text}, [file]
     while waiting:
         current = waiting.pop()
-        words = [(key, word) for key, word in named_files(read[current]) if word and "\0" not in word]
-        named = [(key, os.path.expanduser(word)) for key, word in words]  # noqa: PTH111 - it accepts unknown users
-        for worktree in (word for key, word in named if key == "core.worktree"):
-            top = posixpath.normpath(posixpath.join(posixpath.dirname(current), worktree))
-        for key, word in named:
+        folder = posixpath.dirname(current)
+        words = [(key, word) for key, word in words_naming_files(texts[current]) if word and "\0" not in word]
+        expanded = [(key, os.path.expanduser(word)) for key, word in words]  # noqa: PTH111 - it accepts unknown users
+        for worktree in (word for key, word in expanded if key == "core.worktree"):
+            top = posixpath.normpath(posixpath.join(folder, worktree))
+        for key, word in expanded:
             if not key.startswith("include"):
-                yield top, key, word
+                yield _NamedWord(base=top, key=key, word=word)
                 continue
-            yield posixpath.dirname(current), key, word
-            included = posixpath.normpath(posixpath.join(posixpath.dirname(current), word))
-            if included not in read and len(read) <= MAX_INCLUDED:
-                read[included] = _read_config(included)
+            yield _NamedWord(base=folder, key=key, word=word)
+            included = posixpath.normpath(posixpath.join(folder, word))
+            if included not in texts and len(texts) <= MAX_INCLUDED:
+                texts[included] = _read_config(included)
                 waiting.append(included)
 
 

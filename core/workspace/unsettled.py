@@ -3,11 +3,18 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.visible import visible_name
 
 MAX_CHARS = 200  # characters of a displayed path
-Mark = tuple[int, int]  # inode and change time in nanoseconds
+
+
+class PathState(NamedTuple):
+    """What changes when a path is changed or replaced: its inode and change time; both are 0 if unknown."""
+
+    inode: int
+    changed_ns: int
 
 
 def shortened(path: str) -> str:
@@ -20,24 +27,24 @@ class UnsettledPaths:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._marks: dict[str, Mark] = {}
+        self._states: dict[str, PathState] = {}
 
     def add(self, paths: Iterable[str]) -> None:
         for path in paths:
-            if mark := self._mark(path):
-                self._marks[path] = mark
+            if state := self._state(path):
+                self._states[path] = state
 
     def remaining(self) -> tuple[str, ...]:
         """Return the paths that are still in the state in which the command left them."""
-        self._marks = {path: mark for path, mark in self._marks.items() if self._mark(path) == mark}
-        return tuple(self._marks)
+        self._states = {path: state for path, state in self._states.items() if self._state(path) == state}
+        return tuple(self._states)
 
     def described(self) -> tuple[str, ...]:
         """Return the remaining paths for display."""
         return tuple(map(shortened, self.remaining()))
 
-    def _mark(self, path: str) -> Mark | None:
-        """Return inode and change time of a path, or of the nearest accessible folder above; None if it is missing."""
+    def _state(self, path: str) -> PathState | None:
+        """Return the state of a path, or of the nearest accessible folder above; None if the path is missing."""
         while True:
             try:
                 status = os.lstat(self._folder / path)
@@ -46,6 +53,6 @@ class UnsettledPaths:
             except OSError:
                 path = path.rpartition("/")[0]
                 if not path:
-                    return (0, 0)
+                    return PathState(inode=0, changed_ns=0)
             else:
-                return (status.st_ino, status.st_ctime_ns)
+                return PathState(inode=status.st_ino, changed_ns=status.st_ctime_ns)

@@ -12,29 +12,41 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.worktree import BRANCH_PREFIX, Worktree, WorktreeCreated
 from core.workspace.active_commands import commands_run_in, refuse_while_commands_run
-from core.workspace.git_plumbing import is_harmless_file, pinned_repository
+from core.workspace.git_plumbing import is_harmless_file, pinned_repository, settings_environment
 from core.workspace.program_search import own_path, require_git
 
-SECONDS = 120
+TIMEOUT_S = 120
 GIT_OPTIONS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
+# Operations that git has begun, by a file or folder in the git folder that exists meanwhile.
 OPERATIONS_IN_PROGRESS = {
-    "MERGE_HEAD": "A merge", "rebase-merge": "A rebase", "rebase-apply": "A rebase",
-    "CHERRY_PICK_HEAD": "A cherry-pick", "REVERT_HEAD": "A revert",
-}  # fmt: skip
-NAMED = 3  # number of changed files to name in an error
+    "MERGE_HEAD": "A merge",
+    "rebase-merge": "A rebase",
+    "rebase-apply": "A rebase",
+    "CHERRY_PICK_HEAD": "A cherry-pick",
+    "REVERT_HEAD": "A revert",
+}
+MAX_NAMED = 3  # number of changed files to name in an error
 # Changes within submodules are ignored, because the settings of a submodule could also make git run programs.
 STATUS = ("status", "--porcelain", "--ignore-submodules=dirty")
 # Environment that prevents fetching missing objects.
 NO_FETCH = MappingProxyType({"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"})
 
 
-def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) -> tuple[WorktreeCreated, Path]:
-    """Create a worktree of the repository of a folder; return it and the folder in it that corresponds to `folder`.
+class NewWorktree(NamedTuple):
+    """The event of a created worktree, and the folder in it that corresponds to the folder of the session."""
+
+    event: WorktreeCreated
+    folder: Path
+
+
+def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) -> NewWorktree:
+    """Create a worktree of the repository of a folder.
 
     Unless git may `follow_settings` of the repository, raise a Problem if a setting could make git run a program.
     """
@@ -55,7 +67,7 @@ def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) 
     if not subfolder.is_dir():  # no file in the folder is committed
         remove_worktree(Worktree(str(top), str(worktree), BRANCH_PREFIX + name), discard=True)
         raise Problem(f"{folder} is not committed.", "A worktree would not contain it.", "Commit its files first.")
-    return WorktreeCreated(str(top), str(worktree), BRANCH_PREFIX + name, base), subfolder
+    return NewWorktree(WorktreeCreated(str(top), str(worktree), BRANCH_PREFIX + name, base), subfolder)
 
 
 def repository_root(folder: Path) -> Path:
@@ -78,7 +90,7 @@ def list_worktrees(top: Path) -> list[Worktree]:
     """
     worktrees: list[Worktree] = []
     blocks = _git(top, "worktree", "list", "--porcelain").split("\n\n")
-    records = [dict(line.partition(" ")[::2] for line in block.splitlines()) for block in blocks]
+    records = [_parse_record(block) for block in blocks]
     top = Path(records[0]["worktree"])  # the main work tree, because `top` may be a linked one
     for fields in records:
         branch = fields.get("branch", "").removeprefix("refs/heads/")
@@ -91,12 +103,22 @@ def list_worktrees(top: Path) -> list[Worktree]:
     return worktrees
 
 
+def _parse_record(block: str) -> dict[str, str]:
+    """Return the values of a worktree that `git worktree list --porcelain` printed, by name; "" for flags."""
+    fields = {}
+    for line in block.splitlines():
+        name, _, value = line.partition(" ")
+        fields[name] = value
+    return fields
+
+
 def remove_worktree(tree: Worktree, *, discard: bool = False) -> None:
     """Delete the folder and the branch of a worktree. Without `discard`, raise a Problem if that would lose work."""
-    top, losses = Path(tree.repository), []
+    top = Path(tree.repository)
     if not discard and Path(tree.folder).is_dir():
         refuse_while_commands_run(Path(tree.folder))
         tree = replace(tree, changed_files=_count_changes(Path(tree.folder)))
+    losses = []
     if tree.changed_files:
         losses.append(f"{tree.changed_files} changed file{'' if tree.changed_files == 1 else 's'} not committed")
     if tree.commits_ahead:
@@ -122,11 +144,9 @@ def _closed_environment(folder: Path) -> Mapping[str, str]:
     """Return an environment in which git ignores configured filters, which are programs, and fetches no objects."""
     names = _run_git(folder, "config", "--list", "--name-only", "-z").stdout.split("\0")
     filters = dict.fromkeys(name.rpartition(".")[0] for name in names if name.startswith("filter."))
-    settings = [(f"{each}.{key}", "") for each in filters for key in ("clean", "smudge", "process")]
-    settings += [(f"{each}.required", "false") for each in filters]
-    pairs = {f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(settings)}
-    pairs |= {f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(settings)}
-    return NO_FETCH | pairs | {"GIT_CONFIG_COUNT": str(len(settings))}
+    settings = {f"{each}.{key}": "" for each in filters for key in ("clean", "smudge", "process")}
+    settings |= {f"{each}.required": "false" for each in filters}
+    return NO_FETCH | settings_environment(settings)
 
 
 def _count_changes(folder: Path) -> int:
@@ -160,8 +180,8 @@ def _start_commit(top: Path, environment: Mapping[str, str]) -> str:
     status = _git(top, *STATUS, "--untracked-files=no", environment=environment)
     changed = [line[3:] for line in status.splitlines()]
     if changed:
-        more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
-        cause = f"{', '.join(changed[:NAMED])}{more} would be missing or outdated in the worktree."
+        more = f" and {len(changed) - MAX_NAMED} more" if len(changed) > MAX_NAMED else ""
+        cause = f"{', '.join(changed[:MAX_NAMED])}{more} would be missing or outdated in the worktree."
         raise Problem(f"{top} has uncommitted changes.", cause, "Commit or stash them first.")
     return head.stdout.strip()
 
@@ -178,15 +198,17 @@ def _run_git(
     folder: Path, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
 ) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    safe = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "PATH": own_path()}
     try:
         return subprocess.run(
             [require_git(folder, "Worktrees need it."), *GIT_OPTIONS, "-C", str(folder), *arguments],
-            env=inherited
-            | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "PATH": own_path()}
-            | pinned_repository(folder)
-            | dict(environment),
-            stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="surrogateescape",
-            timeout=SECONDS, check=False,
-        )  # fmt: skip
+            env={**inherited, **safe, **pinned_repository(folder), **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=TIMEOUT_S,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
-        raise Problem("Git did not finish.", f"It took more than {SECONDS} s.", "Check the repository.") from None
+        raise Problem("Git did not finish.", f"It took more than {TIMEOUT_S} s.", "Check the repository.") from None

@@ -42,7 +42,7 @@ async def execute_call(
         result = ToolResult(f"{type(error).__name__}: {error}", failed=True)
     if tool.access == "execute":
         result = replace(result, changes=context.commands.own_changes(result.changes))
-    context.commands.note_foreign_changes((change.path, change.after) for change in result.changes)
+    context.commands.note_foreign_changes(result.changes)
     updated = updated_digests(read_digests, result)  # This also removes deleted files.
     read_digests.clear()
     read_digests.update(updated)

@@ -148,7 +148,7 @@ def _shared_history(run: RunContext) -> list[UntrustedFile]:
     """Return the row of the git repository to which the run's linked worktree belongs, if its history is untrusted."""
     if not run.reader.has_untrusted_files() or not (folders := worktree_git_folders(run.tool_context.folder)):
         return []
-    return list(run.reader.match_untrusted_files([FileContent(str(folders[1]))]).values())
+    return list(run.reader.match_untrusted_files([FileContent(str(folders.common))]).values())
 
 
 def _label(run: RunContext, rows: Iterable[UntrustedFile]) -> str:

@@ -30,14 +30,14 @@ def rules_after(path: Path, *work: Callable[[RuleStore], object]) -> LoadedRules
 
 
 def log(name: str = "abc234", **more: object) -> PermissionRule:
-    given: dict[str, object] = {"scope": "always", "created_at": 5, "session": "s", "example": "git log -p", **more}
+    given: dict[str, object] = {"scope": "always", "created_at": 5, "session": "s", **more}
     return new_rule(name, "allow", "run", "command", "git log *", **given)  # type: ignore[arg-type]
 
 
 def test_a_rule_is_stored_with_author_time_and_source(tmp_path: Path) -> None:
     rules = (log(), log("b", scope="folder", scope_id="/w", created_at=6))
     assert rules_after(tmp_path / "a.db", lambda book: book.add(rules)) == LoadedRules(rules)
-    assert rules[0].matches == ("git log -p", "git log") and (rules[0].author, rules[0].session) == ("user", "s")
+    assert rules[0].matches == ("git log",) and (rules[0].author, rules[0].session) == ("user", "s")
 
 
 def test_a_revoked_rule_has_no_effect_and_stays_listed(tmp_path: Path) -> None:

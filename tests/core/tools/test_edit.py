@@ -7,7 +7,7 @@ import pytest
 
 from core.tools import edit
 from core.tools.read_before_edit import updated_digests
-from core.tools.tool import ToolResult
+from core.tools.tool import KnownFile, ToolResult
 from core.workspace.file_change import FileChange
 from tests.core.tools.calls import call, create_file, seen
 
@@ -208,7 +208,7 @@ def test_a_name_that_is_replaced_in_a_longer_text_is_found_in_other_files(
 
 
 def test_known_contents_follow_reads_and_own_writes_only() -> None:
-    first = updated_digests({}, ToolResult("", known_files=(("./a", "1"),)))
+    first = updated_digests({}, ToolResult("", known_files=(KnownFile("./a", "1"),)))
     assert first == {"a": "1"}
     other = updated_digests(first, ToolResult("", changes=(FileChange("a", b"somebody's", b"new"),)))
     assert other == {"a": "1"}  # it overwrote other contents than it had read

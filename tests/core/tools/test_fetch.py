@@ -15,7 +15,7 @@ import core.tools.fetch as fetch_module
 from core.domain.problems import Problem
 from core.tools.fetch import FETCH, Addresses, FetchArguments, fetch, html_to_text, parse_url
 from core.tools.tool import ToolResult
-from core.workspace.outbound_hosts import allowed_address
+from core.workspace.outbound_hosts import allowed_addresses
 from tests.core.tools.calls import use
 
 HTML = b"Content-Type: text/html; charset=utf-8\r\n\r\n"
@@ -98,7 +98,7 @@ def test_responses_of_servers(answer: bytes, said: str) -> None:
 
 
 def test_a_silent_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch_module, "SECONDS", 0.2)
+    monkeypatch.setattr(fetch_module, "TIMEOUT_S", 0.2)
 
     async def main() -> ToolResult:
         gone = asyncio.Event()
@@ -155,7 +155,7 @@ async def unresolved(name: str) -> tuple[str, ...]:
 
 
 async def private(name: str) -> tuple[str, ...]:
-    return await allowed_address(name, lambda _: asyncio.sleep(0, ("10.0.0.1",)))
+    return await allowed_addresses(name, lambda _: asyncio.sleep(0, ("10.0.0.1",)))
 
 
 def proxied(
@@ -259,7 +259,7 @@ def test_a_page_is_fetched_through_an_https_proxy(tmp_path: Path, monkeypatch: p
 
 
 def test_a_proxy_reaches_no_private_address() -> None:
-    for url, resolve in (("http://inside.example/", private), ("http://10.0.0.1/", allowed_address)):
+    for url, resolve in (("http://inside.example/", private), ("http://10.0.0.1/", allowed_addresses)):
         heard, result = proxied(url, b"HTTP/1.1 200 OK\r\n\r\n", resolve)
         assert heard == [] and "not a public address" in result
 

@@ -69,7 +69,7 @@ def test_the_number_of_results_is_limited(tmp_path: Path) -> None:
         create_file(tmp_path, f"{number:03}.txt", "")
     lines = found(tmp_path, "*.txt")
     assert len(lines) == 501 and lines[-1] == "[100 more]"
-    walk = FolderWalk(tmp_path, _remaining=100)
+    walk = FolderWalk(tmp_path, max_entries=100)
     assert len(list(walk.files())) <= 100 and walk.incomplete
     deep = tmp_path / "/".join(["d"] * 70)
     deep.mkdir(parents=True)

@@ -52,6 +52,12 @@ def test_lines_with_their_numbers(tmp_path: Path, engine: str | None) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_line_with_colons_is_shown_unchanged(tmp_path: Path, engine: str | None) -> None:
+    create_file(tmp_path, "a.py", "if x: y = {1: 2}\n")
+    assert search_lines(tmp_path, "x", engine) == ["a.py:1: if x: y = {1: 2}"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_patterns_that_ripgrep_does_not_support(tmp_path: Path, engine: str | None) -> None:
     create_file(tmp_path, "a", "foobar\nfoobaz\nabab\n")
     assert search_lines(tmp_path, "foo(?=bar)", engine) == ["a:1: foobar"]

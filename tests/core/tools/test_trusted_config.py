@@ -285,7 +285,7 @@ def test_an_approval_does_not_apply_while_a_background_command_runs(ground: Grou
         assert not (ground.folder / ".envrc").exists()
         await place.commands.get("c1").running.kill_and_wait()
         done = await run(RunArguments("echo mine > .envrc"), approved)
-        place.commands.note_foreign_changes((change.path, change.after) for change in done.changes)
+        place.commands.note_foreign_changes(done.changes)
         await place.close()
 
     with open_sandbox("bubblewrap") as sandbox:

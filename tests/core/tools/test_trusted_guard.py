@@ -29,6 +29,7 @@ from core.tools.tool import ToolResult
 from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
 from core.tools.write import WRITE
 from core.workspace.command_record import RECORDS_FOLDER
+from core.workspace.file_change import FileChange
 from core.workspace.folder_listing import FolderListing, GitTrees, take_snapshot
 from core.workspace.folder_scan import FolderScan
 from core.workspace.sandbox import Sandbox
@@ -62,7 +63,7 @@ class Running:
     ) -> ToolResult:
         """Run a command as the engine does."""
         done = await run(RunArguments(command, 30, background=background), self.place.for_call(call, grant))
-        self.place.commands.note_foreign_changes((change.path, change.after) for change in done.changes)
+        self.place.commands.note_foreign_changes(done.changes)
         return done
 
 
@@ -217,7 +218,7 @@ def test_p14_a_change_that_another_call_saw_is_not_taken_for_an_approved_one(gro
     async def main(sandbox: Sandbox) -> None:
         async with running(sandbox, folder) as scene:
             await scene.use("until [ -e go ]; do sleep 0.02; done; echo evil > .envrc", "c1", background=True)
-            scene.place.commands.note_foreign_changes([(".envrc", b"evil\n")])
+            scene.place.commands.note_foreign_changes([FileChange(".envrc", None, b"evil\n")])
             (folder / "go").touch()
             await until(lambda: bool(scene.ends))
             done = scene.ends[0].done
@@ -505,8 +506,10 @@ def test_what_the_user_changed_after_journeyman_was_killed_stays(ground: Ground)
         scan.scan_before()
         record = record_command(place, scan)
         assert record
+        record._closed.set()  # as when the process is gone
+        record._thread.join()
         os.utime(record._path, (time.time() - 60, time.time() - 60))
-        os.close(record._file)  # as when the process is gone
+        os.close(record._file)
         (folder / ".envrc").write_text("mine")
         try:
             return await run(RunArguments("true"), place.for_call("c1"))

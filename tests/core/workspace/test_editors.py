@@ -90,7 +90,7 @@ def test_an_editor_from_the_environment_runs_in_a_terminal_unless_it_has_a_windo
     open_file(folder, "a.py", 7)
     assert record(programs) == ["-e", str(vim), "-p", "+7", str(path)]
     monkeypatch.setenv("VISUAL", str(install(programs, "gedit")))
-    assert editor_command(folder, path, 7, "environment")[2] is False
+    assert editor_command(folder, path, 7, "environment").in_terminal is False
 
 
 def test_without_an_editor_or_a_terminal_that_is_said(programs: Path, folder: Path) -> None:

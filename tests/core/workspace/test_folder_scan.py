@@ -97,7 +97,7 @@ def test_contents_that_are_not_kept_are_named(ground: Ground) -> None:
     scan = FolderScan(ground.folder)
     found, missed = done_by(scan, "rm large .env link; echo y > node_modules/a.js; mkfifo pipe")
     assert found == [] and missed.unrecorded == (".env", "large", "link", "node_modules/a.js", "pipe")
-    small = FolderScan(ground.folder, ContentCache(total=3))
+    small = FolderScan(ground.folder, ContentCache(max_bytes=3))
     assert done_by(small, "echo more > real/file")[1].unrecorded == ("real/file",)
 
 

@@ -16,7 +16,7 @@ from core.domain.problems import Problem
 from core.tools.network_access import MAX_REFUSED, NetworkAccess
 from core.workspace.egress_proxy import ConnectionAttempt, EgressProxy
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
-from core.workspace.outbound_hosts import allowed_address, is_public, normalized_host
+from core.workspace.outbound_hosts import allowed_addresses, is_public, normalized_host
 from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox
 from core.workspace.scratch_folder import YOUNG_S
@@ -63,7 +63,7 @@ INWARD = [
 def test_no_notation_reaches_a_private_address(host: str) -> None:
     """The thirteen known notations and more, without asking a resolver."""
     with pytest.raises(Problem, match="cannot be reached"):
-        await_(allowed_address(host))
+        await_(allowed_addresses(host))
 
 
 def answers(*found: str) -> "object":
@@ -77,13 +77,13 @@ def answers(*found: str) -> "object":
 def test_a_name_that_resolves_to_a_private_address(found: tuple[str, ...]) -> None:
     """DNS rebinding, and one private address among public ones."""
     with pytest.raises(Problem):
-        await_(allowed_address("example.org", answers(*found)))  # type: ignore[arg-type]  # a resolver that knows it all
+        await_(allowed_addresses("example.org", answers(*found)))  # type: ignore[arg-type]  # a resolver that knows it all
 
 
 def test_a_public_host() -> None:
     told = answers("93.184.216.34", "2606:2800:220:1::1")
-    assert await_(allowed_address("Example.ORG.", told)) == ("93.184.216.34", "2606:2800:220:1::1")  # type: ignore[arg-type]  # as above
-    assert await_(allowed_address("93.184.216.34")) == ("93.184.216.34",)
+    assert await_(allowed_addresses("Example.ORG.", told)) == ("93.184.216.34", "2606:2800:220:1::1")  # type: ignore[arg-type]  # as above
+    assert await_(allowed_addresses("93.184.216.34")) == ("93.184.216.34",)
     assert normalized_host("B\u00fccher.example") == "xn--bcher-kva.example" and is_public("8.8.8.8")
 
 
@@ -121,7 +121,7 @@ def through(sandbox: Sandbox, command: str, folder: Path, port: int) -> tuple[Fi
 
     async def known(name: str) -> tuple[str, ...]:
         if name == "inward.test":
-            return await allowed_address("127.0.0.1")
+            return await allowed_addresses("127.0.0.1")
         return ("127.0.0.1",)
 
     async def go() -> FinishedCommand:

@@ -267,7 +267,11 @@ def test_programs_in_the_home_are_available_without_their_keys(
 def test_system_settings_are_available_without_keys(key: str, tmp_path: Path) -> None:
     """A large folder is mounted, unless it contains a private key at any depth."""
     etc = tmp_path / "etc"
-    plain = {"alternatives/inner/c", "ssl/cert", *(f"alternatives/{number}" for number in range(readable_system.LARGE))}
+    plain = {
+        "alternatives/inner/c",
+        "ssl/cert",
+        *(f"alternatives/{number}" for number in range(readable_system.MANY_FILES)),
+    }
     for name in (*plain, "ssl/private/d", "shadow"):
         (etc / name).parent.mkdir(parents=True, exist_ok=True)
         (etc / name).touch()
