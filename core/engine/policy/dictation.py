@@ -44,11 +44,11 @@ _BEFORE = (
 )
 _BEGINNING = r"(?:^|[;&|(\n{!]|\b(?:then|do|else|exec|command|builtin|env|sudo|nohup|xargs)\s)[ \t]{0,20}"
 RUNS_COMPUTED = re.compile(
-    # A shell or an interpreter that runs its input from a pipe, or the output of a program in `<(…)`.
+    # A shell or an interpreter that runs its input from a pipe or in `>(…)`, or the output of a program in `<(…)`.
     rf"{_BEFORE}{PROGRAMS}(?:[ \t]{{1,20}}-[\w-]{{0,40}}){{0,6}}"
     r"(?:[ \t]{0,20}(?:$|[;&|)<>\n`])|[\"'])"
     rf"|{_BEFORE}\w*sh[ \t]{{1,20}}-s\b"
-    rf"|(?<![\w./-])(?:source|\.|{PROGRAMS})[ \t]{{1,20}}<\("
+    rf"|(?<![\w./-])(?:source|\.|{PROGRAMS})[ \t]{{1,20}}<\(|>\([ \t]{{0,20}}{PROGRAMS}[ \t]{{0,20}}\)"
     # A script whose name is a variable or a pattern, or which is in a folder of which no change is recorded.
     rf"|(?<![\w./-])(?:source|\.|{PROGRAMS})[ \t]{{1,20}}(?:-(?!\w{{0,20}}[ce]\b)[\w-]{{0,40}}[ \t]{{1,20}}){{0,6}}"
     r"[\"']?(?:[\w./-]{0,80}[$`*?\[{]|(?:[\w./-]{0,80}/)?\.git/)"

@@ -175,6 +175,7 @@ COMPUTING = [
     "ruby -e 'eval(x.reverse)'",
     "timeout 5 python3.11 -c 'eval(input())' < x",
     "xargs -0 sh -c < x",
+    "rev x | tee >(sh) | cat",
     "xargs -a x -n1 bash -c",
     "true " + "a" * 20_000,
 ]
