@@ -36,6 +36,13 @@ class CommandTurn:
         self.alone = True
         await self._wait(NEEDS_TO_BE_ALONE)
 
+    def try_alone(self) -> bool:
+        """Let no other command begin in the folder and return True; or return False if another one runs there."""
+        former, self.alone = self.alone, True
+        if self._conflicting():
+            self.alone = former
+        return self.alone
+
     def end(self) -> None:
         """Let other commands begin. Callable from any thread, also more than once."""
         _turns.discard(self)

@@ -96,7 +96,7 @@ async def _run(sandbox: Sandbox, parameters: RunArguments, context: ToolContext,
         command=parameters.command, folder=context.folder, limits=limits, permit=permit,
         protected=sensitive.protected, hidden=sensitive.hidden, argv=context.grant.argv,
         loses_history=_loses_history(parameters.command, context),
-        sets_upstream=_sets_upstream(parameters.command, context),
+        sets_upstream=_pushes(parameters.command, context) or (_only_branches(parameters.command) and turn.try_alone()),
     )  # fmt: skip
     if request.loses_history:
         await _drop_history(context, turn, background=parameters.background)
@@ -313,22 +313,19 @@ def _loses_history(command: str, context: ToolContext) -> bool:
     return False
 
 
-def _sets_upstream(command: str, context: ToolContext) -> bool:
-    """Return whether git may record the upstream of a branch in its settings.
-
-    It may for a line with a push that the user has approved, and for one that only switches or creates branches, as
-    `git checkout -b x origin/x` does, so that no other program runs meanwhile.
-    """
+def _pushes(command: str, context: ToolContext) -> bool:
+    """Return whether the user has approved a line that pushes, for which git may write where its branch was pushed."""
     line = read_line(command)
     parts: Sequence[Sequence[str]] = line.parts if isinstance(line, ReadLine) else split_loosely(command)
-    if context.grant.irreversible and any(program_name(words[0]) == "git" and "push" in words for words in parts):
-        return True
-    others = [words for words in parts if tuple(words[:2]) not in BRANCHING]
-    return (
-        isinstance(line, ReadLine)
-        and len(others) < len(parts)
-        and all(words[0] == "cd" or only_reads(words) for words in others)
-    )
+    return context.grant.irreversible and any(program_name(words[0]) == "git" and "push" in words for words in parts)
+
+
+def _only_branches(command: str) -> bool:
+    """Return whether a line only creates or switches branches, as `git checkout -b x origin/x`, and otherwise reads."""
+    line = read_line(command)
+    parts = line.parts if isinstance(line, ReadLine) else ()
+    others = [words for words in parts if words[:2] not in BRANCHING]
+    return len(others) < len(parts) and all(words[0] == "cd" or only_reads(words) for words in others)
 
 
 async def _drop_history(context: ToolContext, turn: CommandTurn, *, background: bool) -> None:
