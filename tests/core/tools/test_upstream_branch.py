@@ -110,8 +110,9 @@ def test_no_upstream_is_recorded_while_another_command_runs(ground: Ground) -> N
             await scene.use(attack, "c1", background=True)
             await scene.recorder.wait_for(b"up")
             before = config.read_text()
-            await scene.use("git checkout -q -b x origin/x", "c2")
-            assert config.read_text() == before and scene.place.commands.is_any_running()
+            done = await scene.use("git checkout -q -b x origin/x", "c2")
+            assert "reverted" not in done.output and config.read_text() == before
+            assert scene.place.commands.get("c1").running.finished is None
             scene.place.commands.get("c1").running.kill("test")
             await until(lambda: not scene.place.commands.is_any_running())
             await scene.use("git branch -q --set-upstream-to=origin/x x", "c3")
