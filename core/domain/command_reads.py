@@ -52,8 +52,8 @@ def printed_files(command: str) -> tuple[str, ...] | None:
                 paths.append(GIT_FOLDER)
         elif program in SEARCH_PROGRAMS and (searched := _searched_files(words)):
             paths += searched
-        elif program in PRINT_NAMED_FILES:
-            paths += operands
+        elif program in PRINT_NAMED_FILES:  # also by options such as `diff --from-file=a`
+            paths += (*operands, *(word.partition("=")[2] for word in arguments if "=" in word))
         else:
             return None
     return tuple(paths)

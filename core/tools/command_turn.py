@@ -5,7 +5,8 @@ command changes, because they cannot tell who made a change.
 """
 
 import asyncio
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.domain.problems import Problem
@@ -20,16 +21,27 @@ OTHER_IS_ALONE = "A command that the user allowed to change protected files or h
 
 @dataclass(slots=True, eq=False)
 class CommandTurn:
-    """A command from the scan of its folder before it until its changes have been reverted; then `end` is called."""
+    """A command from the scan of its folder before it until its changes have been reverted; then `end` is called.
+
+    Of two that have to be alone, the one with the lower `number` goes first.
+    """
 
     command: str
     places: tuple[str, ...]
     alone: bool = False
+    number: int = field(default_factory=itertools.count().__next__)
 
     async def run_alone(self) -> None:
         """Wait until no other command runs in the folder, and let none begin. Raise Problem if that takes too long."""
         self.alone = True
         await self._wait(NEEDS_TO_BE_ALONE)
+
+    def try_alone(self) -> bool:
+        """Let no other command begin in the folder and return True; or return False if another one runs there."""
+        former, self.alone = self.alone, True
+        if self._conflicting():
+            self.alone = former
+        return self.alone
 
     def end(self) -> None:
         """Let other commands begin. Callable from any thread, also more than once."""
@@ -45,7 +57,8 @@ class CommandTurn:
 
     def _conflicting(self) -> "CommandTurn | None":
         others = (each for each in list(_turns) if each is not self and (self.alone or each.alone))
-        return next((each for each in others if overlap(self.places, each.places)), None)
+        before = (each for each in others if not (self.alone and each.alone and each.number > self.number))
+        return next((each for each in before if overlap(self.places, each.places)), None)
 
 
 _turns: set[CommandTurn] = set()

@@ -110,7 +110,7 @@ async def _run(sandbox: Sandbox, parameters: RunArguments, context: ToolContext,
         hidden=before.sensitive.hidden,
         argv=context.grant.argv,
         loses_history=_loses_history(parameters.command, context),
-        sets_upstream=_sets_upstream(parameters.command, context),
+        sets_upstream=_pushes(parameters.command, context) or (_only_branches(parameters.command) and turn.try_alone()),
     )
     if request.loses_history:
         await _drop_history(context, turn, background=parameters.background)
@@ -339,20 +339,20 @@ def _concerns_history(words: Sequence[str], repositories: Collection[str]) -> bo
     return ".git" in names or runs_history_verb or any(is_in_any(place, paths) for place in repositories)
 
 
-def _sets_upstream(command: str, context: ToolContext) -> bool:
-    """Return whether git may record the upstream of a branch in its settings.
-
-    It may for a line with a push that the user has approved, and for one that only switches or creates branches, as
-    `git checkout -b x origin/x` does, so that no other program runs meanwhile.
-    """
+def _pushes(command: str, context: ToolContext) -> bool:
+    """Return whether the user has approved a line that pushes, for which git may write where its branch was pushed."""
     line = read_line(command)
     commands: Sequence[Sequence[str]] = line.parts if isinstance(line, ReadLine) else split_loosely(command)
     pushes = any(program_name(words[0]) == "git" and "push" in words for words in commands)
-    if context.grant.irreversible and pushes:
-        return True
-    others = [words for words in commands if tuple(words[:2]) not in BRANCHING]
-    is_branching = isinstance(line, ReadLine) and len(others) < len(commands)
-    return is_branching and all(words[0] == "cd" or only_reads(words) for words in others)
+    return context.grant.irreversible and pushes
+
+
+def _only_branches(command: str) -> bool:
+    """Return whether a line only creates or switches branches, as `git checkout -b x origin/x`, and otherwise reads."""
+    line = read_line(command)
+    commands = line.parts if isinstance(line, ReadLine) else ()
+    others = [words for words in commands if words[:2] not in BRANCHING]
+    return len(others) < len(commands) and all(words[0] == "cd" or only_reads(words) for words in others)
 
 
 async def _drop_history(context: ToolContext, turn: CommandTurn, *, background: bool) -> None:

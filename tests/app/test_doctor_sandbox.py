@@ -1,11 +1,13 @@
 """What `doctor` reports about the sandbox."""
 
 import contextlib
+import subprocess
+import sys
 from tempfile import gettempdir
 
 import pytest
 
-from app.commands.doctor import check_sandbox
+from app.commands.doctor import check_notifications, check_sandbox
 from core.engine.services.sandbox_status import sandbox_status
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.landlock import Landlock
@@ -41,3 +43,19 @@ def test_failing_or_missing_sandbox_is_reported() -> None:
     with open_sandbox("bubblewrap"), contextlib.closing(choose_sandbox(launchers=[lambda: weak])) as made:
         found = check_sandbox(sandbox_status(made))
         assert not found.ok and "write outside the folder" in found.result
+
+
+NO_DESCRIPTORS = """
+import resource
+from app.commands.doctor import check_notifications
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+found = check_notifications()
+print(found.ok, found.result, found.fix)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="inotify")
+def test_missing_change_notifications_are_reported() -> None:
+    assert check_notifications().ok
+    done = subprocess.run([sys.executable, "-c", NO_DESCRIPTORS], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("False none (Too many open files): ") and "max_user_instances" in done.stdout

@@ -44,18 +44,25 @@ _BEFORE = (
 )
 _BEGINNING = r"(?:^|[;&|(\n{!]|\b(?:then|do|else|exec|command|builtin|env|sudo|nohup|xargs)\s)[ \t]{0,20}"
 RUNS_COMPUTED = re.compile(
-    # A shell or an interpreter that runs its input from a pipe, or the output of a program in `<(…)`.
+    # A shell or an interpreter that runs its input from a pipe or in `>(…)`, or the output of a program in `<(…)`.
     rf"{_BEFORE}{PROGRAMS}(?:[ \t]{{1,20}}-[\w-]{{0,40}}){{0,6}}"
     r"(?:[ \t]{0,20}(?:$|[;&|)<>\n`])|[\"'])"
     rf"|{_BEFORE}\w*sh[ \t]{{1,20}}-s\b"
-    rf"|(?<![\w./-])(?:source|\.|{PROGRAMS})[ \t]{{1,20}}<\("
+    rf"|(?<![\w./-])(?:source|\.|{PROGRAMS})[ \t]{{1,20}}<\(|>\([ \t]{{0,20}}{PROGRAMS}[ \t]{{0,20}}\)"
     # A script whose name is a variable or a pattern, or which is in a folder of which no change is recorded.
     rf"|(?<![\w./-])(?:source|\.|{PROGRAMS})[ \t]{{1,20}}(?:-(?!\w{{0,20}}[ce]\b)[\w-]{{0,40}}[ \t]{{1,20}}){{0,6}}"
     r"[\"']?(?:[\w./-]{0,80}[$`*?\[{]|(?:[\w./-]{0,80}/)?\.git/)"
     # A command whose name is a variable or the output of a command, `eval`, and `sh -c` with such text.
     rf"|{_BEGINNING}\"?(?:[`]|\$[({{\w'])"
-    r"|(?<![\w./-])eval\b"
-    r"|(?<![\w.-])(?:\w*sh)[ \t]{1,20}(?:-\w{1,20}[ \t]{1,20}){0,4}-\w{0,20}c[ \t]{1,20}\"?[$`]",
+    r"|(?<![\w./-])eval(?![\w.(-])"
+    r"|(?<![\w.-])(?:\w*sh)[ \t]{1,20}(?:-\w{1,20}[ \t]{1,20}){0,4}-\w{0,20}c[ \t]{1,20}\"?[$`]"
+    # A shell for which xargs reads the commands from a file.
+    r"|(?<![\w.-])xargs\b[^|;&\n]{0,200}[ /]\w{0,20}sh[ \t]{1,20}-\w{0,20}c\b",
+)
+# Code for an interpreter that runs text other than a literal, as in `python3 -c 'exec(bytes.fromhex(x))'`.
+EVALUATES = re.compile(
+    r"\b(?:exec|eval|execfile|loadstring|Function|system|popen|execSync)\b[ \t]{0,20}\([ \t]{0,20}(?![ \t)'\"\[\\])"
+    r"|\beval[ \t]{1,20}[\w$]"
 )
 
 
@@ -137,8 +144,19 @@ def _decoded(texts: Sequence[str]) -> list[str]:
 
 def _runs_computed_text(command: str, user_words: Sequence[str]) -> bool:
     """Return whether a command executes text that is known only at run time, and the user has not written it."""
-    is_computed = len(command) > MAX_COMPARED or bool(RUNS_COMPUTED.search(command)) or runs_own_output(command)
+    is_computed = (
+        len(command) > MAX_COMPARED
+        or bool(RUNS_COMPUTED.search(command))
+        or runs_own_output(command)
+        or _evaluates(command)
+    )
     return is_computed and not is_written(command, user_words)
+
+
+def _evaluates(command: str) -> bool:
+    """Return whether a command line has an interpreter run text that its code computes."""
+    names = {program_name(word) for words in split_loosely(command) for word in words}
+    return not INTERPRETERS.isdisjoint(names) and bool(EVALUATES.search(command))
 
 
 def is_written(command: str, user_words: Sequence[str]) -> bool:

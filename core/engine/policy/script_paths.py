@@ -30,6 +30,8 @@ COPIES = words_of("cp mv ln install rsync dd tee")
 DECODERS = words_of(
     "base64 base32 basenc xxd openssl gpg uudecode gunzip gzip bunzip2 bzip2 unxz xz zstd brotli lz4 tee"
 )
+# Programs that run the file which is the value of one of their options, as in `make -f x`.
+FILE_OPTION_PROGRAMS = words_of("make gmake just task awk gawk mawk sed ed vi vim nvim gdb psql")
 CODE_OPTIONS = frozenset({"-c", "-e", "--eval"})
 MODULE_ENDS = (".py", "/__main__.py", "/__init__.py")  # the files of a Python module
 MAX_FILES = 50  # paths returned for one command line, because callers read each file
@@ -119,10 +121,12 @@ def _paths(command: str) -> Iterator[str]:
             if before == "-m" and is_argument:
                 module = word.replace(".", "/")
                 yield from (posixpath.join(folder, f"{module}{end}") for folder in folders for end in MODULE_ENDS)
-            if is_input or "/" in word or (is_argument and not word.startswith("-")):
+            is_option_value = before.startswith("-") and program_name(words[0]) in FILE_OPTION_PROGRAMS
+            if is_input or "/" in word or ((is_argument or is_option_value) and not word.startswith("-")):
                 yield from (posixpath.normpath(posixpath.join(folder, word)) for folder in folders)
             is_input = False
-            is_argument = is_argument or _runs_file(word)
+            # A shell may also begin a value, as in `PAGER='sh x'` and `git -c alias.x='!sh x'`.
+            is_argument = is_argument or _runs_file(re.split(r"[=!]", word)[-1])
 
 
 def _runs_file(word: str) -> bool:

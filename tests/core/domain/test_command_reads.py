@@ -12,6 +12,7 @@ PRINTS = {
     "grep -c X a | wc -l": ("a",),
     "cat a && ls": ("a",),
     "diff src other": ("src", "other"),
+    "diff --from-file=notes.txt other": ("other", "notes.txt"),
     "git status -sb": (".git",),
     "git branch": (".git",),  # names of branches are texts, too
     "git ls-files": (),

@@ -45,8 +45,16 @@ HEREDOC = "cat > b.sh <<'EOF'\nset -e\nmkdir -p out\necho done\nEOF"
         ("timeout 5 python3.11 -u tools/a.py", "tools/a.py"),
         ("bash < a.sh", "a.sh"),
         ("true; env X=1 sh ./x/../a.sh", "a.sh"),
+        ("make -f a.sh", "a.sh"),
+        ("awk -f a.sh x", "a.sh"),
+        ("vim -es -S a.sh", "a.sh"),
+        ("git -c alias.x='!sh a.sh' x", "a.sh"),
+        ("GIT_EXTERNAL_DIFF='sh a.sh' git diff", "a.sh"),
+        ("tar -c --checkpoint-action='exec=sh a.sh' x", "a.sh"),
         ("cat a.sh", ""),
         ("pytest -q a.sh", ""),
+        ("grep -f a.sh x", ""),
+        ("make a.sh", ""),
     ],
 )
 def test_the_files_that_a_command_runs(command: str, found: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from core.domain.problems import Problem
 from core.tools import command_turn
+from core.tools.command_turn import begin_turn
 from core.tools.run import RunArguments, run
 from core.tools.tool import ToolResult
 from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext
@@ -75,6 +76,22 @@ def test_history_that_the_user_let_a_command_delete_stays_deleted(ground: Ground
         await_(main(sandbox))
     found = subprocess.run(["git", "branch"], cwd=folder, capture_output=True, text=True, check=True)
     assert found.stdout == "* main\n"
+
+
+def test_of_two_commands_that_have_to_be_alone_the_first_one_goes_first(ground: Ground) -> None:
+    async def main() -> None:
+        first, second = [await begin_turn(ground.folder, command) for command in ("one", "two")]
+        waiting = asyncio.get_running_loop().create_task(second.run_alone())
+        await asyncio.sleep(0)
+        assert second.alone
+        await first.run_alone()
+        assert not waiting.done()
+        first.end()
+        await waiting
+        second.end()
+        (await begin_turn(ground.folder, "three")).end()
+
+    await_(main())
 
 
 def test_a_call_that_would_wait_too_long_is_refused_and_names_the_other_command(

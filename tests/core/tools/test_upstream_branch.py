@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from core.tools.tool_context import CallGrant
+from core.workspace.sandbox import Sandbox
 from tests.core.tools.test_run import open_harness
-from tests.core.workspace.commands import open_sandbox
+from tests.core.tools.test_trusted_guard import running, until
+from tests.core.workspace.commands import await_, open_sandbox
 from tests.core.workspace.ground import Ground, create_ground
 
 
@@ -55,6 +57,11 @@ def test_a_push_may_set_its_upstream_branch_and_nothing_else(rung: str, ground: 
             assert "evil" not in settings() and not (git_folder / "config").is_symlink(), name
 
 
+MAKE = (
+    "git init -q -b main . && mkdir sub && echo one > sub/one && git add . && git init -q --bare ../remote.git"
+    " && git remote add origin ../remote.git && git -c user.name=a -c user.email=a@b commit -q -m one"
+    " && git push -q origin main main:x && git fetch -q"
+)
 BRANCHED = '[branch "x"]\n\tremote = origin\n\tmerge = refs/heads/x\n'
 
 
@@ -77,10 +84,7 @@ def test_a_new_branch_may_record_its_upstream_if_no_other_program_runs(
     rung: str, command: str, records: bool, ground: Ground
 ) -> None:
     folder = ground.folder
-    make = "git init -q -b main . && mkdir sub && echo one > sub/one && git add . && git init -q --bare ../remote.git"
-    make += " && git remote add origin ../remote.git && git -c user.name=a -c user.email=a@b commit -q -m one"
-    make += " && git push -q origin main main:x && git fetch -q"
-    subprocess.run(["sh", "-c", make], cwd=folder, check=True)
+    subprocess.run(["sh", "-c", MAKE], cwd=folder, check=True)
     (folder / "evil.sh").write_text("git config core.pager evil; echo $?\n")
     config = folder / ".git" / "config"
     with open_sandbox(rung) as sandbox, open_harness(sandbox, folder) as made:
@@ -92,3 +96,27 @@ def test_a_new_branch_may_record_its_upstream_if_no_other_program_runs(
             assert config.read_text() == before + BRANCHED
         elif rung == "bubblewrap":
             assert config.read_text() == before, done.output
+
+
+def test_no_upstream_is_recorded_while_another_command_runs(ground: Ground) -> None:
+    """Git replaces its settings then, and the kernel would drop their protection from the other command."""
+    folder = ground.folder
+    subprocess.run(["sh", "-c", MAKE], cwd=folder, check=True)
+    config = folder / ".git" / "config"
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, folder) as scene:
+            attack = "echo up; while sleep 0.02; do echo '[core] fsmonitor = evil' >> .git/config; done 2>/dev/null"
+            await scene.use(attack, "c1", background=True)
+            await scene.recorder.wait_for(b"up")
+            before = config.read_text()
+            done = await scene.use("git checkout -q -b x origin/x", "c2")
+            assert "reverted" not in done.output and config.read_text() == before
+            assert scene.place.commands.get("c1").running.finished is None
+            scene.place.commands.get("c1").running.kill("test")
+            await until(lambda: not scene.place.commands.is_any_running())
+            await scene.use("git branch -q --set-upstream-to=origin/x x", "c3")
+            assert config.read_text() == before + BRANCHED
+
+    with open_sandbox("bubblewrap") as sandbox:
+        await_(main(sandbox))
