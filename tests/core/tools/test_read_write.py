@@ -4,6 +4,7 @@ import asyncio
 import os
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_a_missing_file_is_answered_with_the_names_most_like_it(ground: Ground) 
     ],
 )
 def test_every_tool_answers_a_missing_path_with_the_paths_most_like_it(
-    ground: Ground, tool: str, arguments: dict[str, str], missing: str
+    ground: Ground, tool: str, arguments: dict[str, Any], missing: str
 ) -> None:
     use(WRITE, WriteArguments("billing/grand_total.py", "1"), ground.folder)
     result = calls.call(ground.folder, tool, **arguments)
