@@ -12,12 +12,12 @@ from core.workspace.broker import FileBroker
 MAX_SEALED_FILES = 10_000
 
 
-def seal_files(folder: Path, patterns: Sequence[str]) -> dict[str, str]:
+def seal_files(folder: Path, patterns: Sequence[str], *, again: bool = False) -> dict[str, str]:
     """Return the digest of each file in the folder that a pattern matches, by its path.
 
-    Raise Problem if a pattern matches no file, or if there are too many files.
+    Raise Problem if there are too many files, or if a pattern matches none, unless the files are sealed `again`.
     """
-    for pattern in patterns:
+    for pattern in () if again else patterns:
         if not _digests(folder, [pattern]):
             cause = "Files that .gitignore excludes cannot be sealed."
             raise Problem(f"No file can be sealed: {pattern!r} matches none.", cause, "Correct the pattern.")

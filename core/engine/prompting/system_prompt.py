@@ -113,7 +113,7 @@ def _prepare(
         context += "\n\n" + _template("sealed", patterns=", ".join(map(visible, began.sealed)))
     return replace(
         began,
-        sealed_digests=Text(json.dumps(seal_files(folder, began.sealed)) if began.sealed else ""),
+        sealed_digests=_sealed_digests(began, folder),
         system_prompt=Text(_sections(system, own, _template("data"), skills_section(other_skills, "skills"))),
         session_context=Text() if is_external_agent(began.model) else Text(context),  # an external agent has its own
         tools=tools,
@@ -121,6 +121,13 @@ def _prepare(
         boundary=boundary,
         skills=tuple(skill for skill, _ in offered),
     )
+
+
+def _sealed_digests(began: RunStarted, folder: Path) -> Text:
+    """Seal the files of the run. The run after one that removed all of them must be able to start."""
+    if not began.sealed:
+        return Text()
+    return Text(json.dumps(seal_files(folder, began.sealed, again=bool(began.sealed_digests.head))))
 
 
 def _replaceable(home: Path, name: str, /, **values: str) -> str:
