@@ -53,6 +53,11 @@ def add_runs(add: AddCommand) -> None:
         " and continues, at most twice. The result rates the run"
     )
     run.add_argument("--check", type=nonempty_text, action="append", default=[], metavar="COMMAND", help=check_help)
+    seal_help = (
+        "Files that the run must not change, such as the tests of --check: a path, a folder or a glob pattern;"
+        " repeatable. If it does, it has to revert them before it counts as done"
+    )
+    run.add_argument("--seal", type=nonempty_text, action="append", default=[], metavar="PATTERN", help=seal_help)
     schema_help = "The final reply must be JSON that matches the JSON Schema in FILE"
     run.add_argument("--schema", metavar="FILE", help=schema_help)
     run.add_argument("--script", metavar="FILE", help="Play a script of replies instead of calling a model")

@@ -47,6 +47,7 @@ async def run(context: Invocation) -> int:
         profile=profile,
         output_schema=Text(_output_schema(context)),
         acceptance=tuple(args.check),
+        sealed=tuple(args.seal),
         agent_command=external_agent.removeprefix(AGENT_PREFIX),
         effort=args.effort,
         max_output_tokens=args.max_output_tokens,

@@ -97,6 +97,8 @@ class RunStarted:
         skills: the skills listed in the session context.
         reviewed_session: the session that this run reviews, if it is a review.
         acceptance: commands of the user that must succeed before the run counts as done.
+        sealed, sealed_digests: patterns of the files that the run has to leave as they are, and the digests of these
+            files when it started, as a JSON object by path.
         agent_command: the command line of an external agent that the user entered instead of the name of one.
         excluded: ids of memories and names of skills withheld from this run, to compare it with a run that had them.
     """
@@ -133,6 +135,8 @@ class RunStarted:
     acceptance: tuple[str, ...] = ()
     agent_command: str = ""
     no_questions: bool = False
+    sealed: tuple[str, ...] = ()
+    sealed_digests: Text = Text()
 
 
 @dataclass(frozen=True, slots=True)

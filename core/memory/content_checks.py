@@ -30,7 +30,7 @@ _REDACTOR = Redactor()
 
 def refusal_reason(text: str) -> str:
     """Return why a text must not be remembered, or "" if it may be. Invisible characters are ignored."""
-    text = _PLACEHOLDER.sub("none", text)  # which is no secret, whatever is before it
+    text = _PLACEHOLDER.sub("none", text)  # a value that never counts as a secret
     return _refusal_reason(text) or ("" if text.isascii() else _refusal_reason(strip_invisible(text)))
 
 

@@ -110,8 +110,8 @@ class StatedSecret:
 def stated_secrets(text: str) -> Iterator[StatedSecret]:
     """Yield the secrets that a text states. They may overlap."""
     for login in _LOGINS:
-        for stated in login.finditer(text):
-            yield StatedSecret("password", *stated.span("value"))
+        for found in login.finditer(text):
+            yield StatedSecret("password", *found.span("value"))
     if not _may_contain_secret(text):
         return
     position = 0

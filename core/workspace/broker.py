@@ -7,9 +7,10 @@ import secrets
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_protected, is_secret
@@ -108,7 +109,7 @@ class FileBroker:
             return _contents(descriptor, name, READ_LIMIT) if os.fstat(descriptor).st_size <= SMALL else None
 
     @contextlib.contextmanager
-    def open_file(self, name: str, *, allow_secrets: bool = True) -> Iterator[BinaryIO]:
+    def open_file(self, name: str, *, allow_secrets: bool = True) -> Iterator[BufferedReader]:
         """Open a regular file of any size and yield it, for callers that read a part of it."""
         with self._open_to_read(name, allow_secrets) as descriptor:
             _require_regular(os.fstat(descriptor), name)

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from typing import Any
 
 from tests.e2e.terminal import Terminal, read_until, wait_for_exit
 
@@ -132,6 +133,50 @@ def test_a_repetition_without_questions_is_ended_by_the_option(terminal: Termina
 
 
 WRITE = {"calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "right\n"}}]}
+
+
+def test_a_run_is_not_done_before_the_sealed_files_are_as_they_were(terminal: Terminal) -> None:
+    tests = terminal.folder / "tests"
+    tests.mkdir()
+    (tests / "test_a.py").write_text("assert False\n")
+    (tests / "b.txt").write_text("b\n")
+
+    def change(text: str, new: str, removed: str, *other: str) -> dict[str, Any]:
+        diff = f"--- a/tests/{removed}.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-{removed}\n"
+        files = {"tests/test_a.py": text, f"tests/{new}.txt": new, **dict.fromkeys(other, "x")}
+        writes = [
+            {"name": "write", "arguments": {"path": path, "content": f"{content}\n"}} for path, content in files.items()
+        ]
+        return {"calls": [*writes, {"name": "patch", "arguments": {"diff": diff}}]}
+
+    cheat, revert = change("assert True", "c", "b", "other.txt"), change("assert False", "b", "c")
+    terminal.script(cheat, {"text": "It is done."}, revert, {"text": "It is done now."})
+    ended = terminal.run("--seal", "tests", "--json")
+    assert ended.code == 0, ended.err
+    (message,) = [line for line in ended.lines if line["kind"] == "harness_message"]
+    files = "tests/b.txt (removed), tests/c.txt (added), tests/test_a.py (changed)"
+    assert files in message["text"] and "other.txt" not in message["text"]
+    (start,) = [line for line in ended.lines if line["kind"] == "run_started"]
+    assert "The user has sealed these files: tests." in start["session_context"]
+    assert not any(line["kind"] == "run_rated" for line in ended.lines)  # Only a check says that the work is right.
+
+
+def test_a_run_that_does_not_revert_a_sealed_file_fails_whatever_its_check_says(terminal: Terminal) -> None:
+    (terminal.folder / "test_a.py").write_text("assert False\n")
+    edit = {"name": "write", "arguments": {"path": "test_a.py", "content": "assert True\n"}}
+    terminal.script({"calls": [edit]}, *[{"text": "It is done."}] * 3)
+    ended = terminal.run("--seal", "**/test_*.py", "--check", "true", "--json")
+    assert ended.code == 1 and ended.lines[-1]["status"] == "failed"
+    assert "the sealed files are unchanged" in ended.lines[-1]["reason"]
+    (rated,) = [line for line in ended.lines if line["kind"] == "run_rated"]
+    assert rated["rating"] == "down" and "test_a.py (changed)" in rated["note"]
+
+
+def test_a_pattern_that_seals_nothing_is_refused_before_the_run(terminal: Terminal) -> None:
+    terminal.script({"text": "It is done."})
+    refused = terminal.run("--seal", "tset")
+    assert refused.code == 1 and "'tset' matches none" in refused.err
+    assert not terminal("sessions", "--json").lines
 
 
 def test_a_failing_check_sends_the_agent_back_and_a_passing_one_rates_the_run(terminal: Terminal) -> None:

@@ -31,6 +31,7 @@ from core.tools.catalogue import COMPACT_TOOLS, tool_names
 from core.tools.folder_walk import FolderWalk, printable_path
 from core.tools.more_tools import DEFERRED_TOOLS, MORE_TOOLS_NAME
 from core.tools.recall_dropped import RECALL_DROPPED
+from core.tools.sealed_files import seal_files
 from core.tools.skill_tools import USE_SKILL
 
 MAX_LISTED_FILES, MAX_LIST_CHARS = 20, 600  # limits of the list of the folder's files in a compact prompt
@@ -108,8 +109,11 @@ def _prepare(
         context += "\n\n" + _template("helper", name=began.script_role)
     if began.output_schema.head:
         context += "\n\n" + _template("shape", schema=began.output_schema.head)
+    if began.sealed:
+        context += "\n\n" + _template("sealed", patterns=", ".join(map(visible, began.sealed)))
     return replace(
         began,
+        sealed_digests=_sealed_digests(began, folder),
         system_prompt=Text(_sections(system, own, _template("data"), skills_section(other_skills, "skills"))),
         session_context=Text() if is_external_agent(began.model) else Text(context),  # an external agent has its own
         tools=tools,
@@ -117,6 +121,13 @@ def _prepare(
         boundary=boundary,
         skills=tuple(skill for skill, _ in offered),
     )
+
+
+def _sealed_digests(began: RunStarted, folder: Path) -> Text:
+    """Seal the files of the run. The run after one that removed all of them must be able to start."""
+    if not began.sealed:
+        return Text()
+    return Text(json.dumps(seal_files(folder, began.sealed, again=bool(began.sealed_digests.head))))
 
 
 def _replaceable(home: Path, name: str, /, **values: str) -> str:

@@ -167,6 +167,7 @@ def test_removed_results_can_be_read_again(tmp_path: Path) -> None:
                 {"text": "I begin.", **call_reply("read", path="notes.txt")},
                 *[call_reply("read", path="notes.txt", start=n, end=n + 40) for n in range(30)],
                 call_reply("recall_dropped", id="r1c1", start=17, end=18),
+                call_reply("recall_dropped", id="r1c1", start=390, end=391),  # beyond the start that the event has
                 call_reply("recall_dropped", id="conversation", end=3),
                 call_reply("recall_dropped", id="r99c1"),
                 {"text": "done"},
@@ -177,8 +178,9 @@ def test_removed_results_can_be_read_again(tmp_path: Path) -> None:
                 e.call_id: e.step_kind for e in events if isinstance(e, CallStarted) and e.tool == "recall_dropped"
             }
             outputs = [e for e in events if isinstance(e, ToolReturned) and e.call_id in calls]
-            first, talk, wrong = (event.output.head for event in outputs)
-            assert set(calls.values()) == {"read_back"} and [e.failed for e in outputs] == [False, False, True]
+            first, last, talk, wrong = (event.output.head for event in outputs)
+            assert set(calls.values()) == {"read_back"} and [e.failed for e in outputs] == [False, False, False, True]
+            assert last.startswith("Line 390 of the notes, with some words.\nLine 391 of the notes,")
             assert first.startswith("Line 17 of the notes, with some words.\nLine 18 of the notes, with some words.\n")
             assert "Continue with start 19" in first
             assert talk.startswith("User: Go.\nAgent: I begin.\nCall r1c1: read") and "r99c1" in wrong

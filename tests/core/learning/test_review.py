@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import Replied, RequestSent, RunEnded, RunStarted, ToolReturned, UserMessage
+from core.domain.events import CallRefused, Replied, RequestSent, RunEnded, RunStarted, ToolReturned, UserMessage
 from core.domain.question import Answer, QuestionAsked
 from core.domain.redact import Redactor
 from core.domain.sessions import SessionRow
@@ -160,6 +160,8 @@ def test_a_review_ends_after_six_turns_and_has_no_other_tools(tmp_path: Path) ->
             events = await scene.events(review.id)
             assert sum(isinstance(event, Replied) for event in events) == 6
             assert not any(isinstance(event, ToolReturned) for event in events)
+            refused = [event.reason.head for event in events if isinstance(event, CallRefused)]
+            assert len(refused) == 6 and all("There is no tool 'run'" in reason for reason in refused)
 
     run_bounded(main())
 

@@ -31,6 +31,7 @@ def test_valid_arguments_are_read() -> None:
         ("read", "[]", "arguments"),
         ("read", '{"path": 3}', "path: "),
         ("read", '{"path": "a", "line": 3}', "line: "),
+        ("read", '{"pth": "a"}', "pth: unknown parameter, did you mean 'path'"),
         ("read", '{"path": "a", "start": 0}', "start: "),
         ("read", '{"path": "a", "end": -5}', "end: "),
         ("search_sessions", '{"query": "a", "session": "s", "event": 9223372036854775808}', "event: "),
