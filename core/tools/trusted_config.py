@@ -105,11 +105,12 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
     return str(path.relative_to(base)) if broker.stat(f"{base}/HEAD") else ""
 
 
-def _is_worktree(folder: Path, inner: PurePosixPath) -> bool:
-    """Return whether `inner` is a linked worktree of the workspace's own repository."""
-    of_folder, of_worktree = worktree_git_folders(folder), worktree_git_folders(folder / inner)
-    common = of_folder.common if of_folder else Path(os.path.realpath(folder), ".git")
-    return of_worktree is not None and of_worktree.common == common
+def _is_worktree(folder: Path, subfolder: PurePosixPath) -> bool:
+    """Return whether a subfolder is a linked worktree of the workspace's own repository."""
+    own_folders = worktree_git_folders(folder)
+    common = own_folders.common if own_folders else Path(os.path.realpath(folder), ".git")
+    worktree = worktree_git_folders(folder / subfolder)
+    return worktree is not None and worktree.common == common
 
 
 def _is_plain(broker: FileBroker, folder: PurePosixPath) -> bool:
