@@ -30,7 +30,7 @@ FILE = "{file}"
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """An editor: its display name, the programs that may start it, and the arguments that open a file at a line."""
+    """An editor: its id, its display name, the programs that may start it, and the arguments that open a line."""
 
     id: str
     name: str

@@ -114,8 +114,10 @@ def number_of(name: str, machine: str) -> int:
 def supervised_calls(machine: str, version: int) -> dict[int, str]:
     """Return the system calls, by number, that the filter passes to the supervisor under this Landlock ABI version."""
     names = [*_METADATA, *_PROCESS_LIMITS, *_ALL_PROCESSES_OF_A_USER]
-    names += _SIGNALS if version < _SCOPES_SIGNALS else ()
-    names += ["truncate"] if version < _KNOWS_TRUNCATION else []
+    if version < _SCOPES_SIGNALS:
+        names += _SIGNALS
+    if version < _KNOWS_TRUNCATION:
+        names.append("truncate")
     return {number: name for name in names if (number := number_of(name, machine)) >= 0}
 
 
