@@ -188,7 +188,7 @@ def _format_checker() -> "FormatChecker":
 
 
 def _is_date_time(value: Any) -> bool:
-    """Return whether a value is a time with its zone, as for `_is_uri`; raise ValueError if it is no time."""
+    """Return whether a value is a time with its zone, as for `_is_uri`; raise ValueError for anything else."""
     if not isinstance(value, str):
         return True
     return datetime.fromisoformat(value).tzinfo is not None
