@@ -7,44 +7,59 @@ from core.domain.command_line import program_name
 from core.domain.command_tables import known_programs
 from core.domain.known_commands import known_command
 
+
+def _options(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 CODE_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "git": (
-            "-c", "-C", "--config-env", "--exec-path", "--ext-diff", "--textconv", "--upload-pack", "--receive-pack",
-            "--open-files-in-pager", "-O", "--exec", "-x", "--output", "--git-dir", "--work-tree", "--namespace",
-            "--super-prefix", "--paginate", "--template", "--hook", "--editor", "--ext", "--extcmd", "--tool",
+        "git": _options(
+            "-c -C --config-env --exec-path --ext-diff --textconv --upload-pack --receive-pack"
+            " --open-files-in-pager -O --exec -x --output --git-dir --work-tree --namespace --super-prefix"
+            " --paginate --template --hook --editor --ext --extcmd --tool"
         ),
-        "python": ("-c", "-i", "-"), "perl": ("-e", "-E", "-M", "-I", "-i", "-"),
-        "ruby": ("-e", "-r", "-I", "-"),
-        "node": ("-e", "-p", "-r", "--eval", "--print", "--require", "--import", "-i", "-"),
-        "php": ("-r", "-B", "-R", "-d"), "awk": ("-f", "-e"), "sed": ("-e", "-f", "-s", "--expression"),
-        "find": (
-            "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from",
-        ),
-        "tar": ("--to-command", "--checkpoint-action", "-I", "--use-compress-program", "--rsh-command", "-F"),
-        "rg": ("--pre", "--hostname-bin", "--search-zip"), "sort": ("-o", "--output", "--compress-program", "-T"),
-        "grep": ("-f", "--file"),
-        "pytest": ("-p", "-c", "-o", "--rootdir", "--confcutdir", "--override-ini", "--pdbcls"),
-        "make": ("-f", "-C", "-I", "-e", "--eval", "--file", "--makefile", "--directory", "--include-dir"),
-        "npm": ("--prefix", "-C", "--script-shell", "--node-options", "--userconfig", "--globalconfig"),
-        "cargo": ("--config", "-Z", "--manifest-path", "-C"),
-        "go": ("-exec", "-toolexec", "-overlay", "-C", "-o", "-vettool"),
-        "rsync": ("-e", "--rsh", "--rsync-path"), "vim": ("-c", "--cmd", "-S", "-u"), "mypy": ("--config-file",),
-        "eslint": ("-c", "--config", "--rulesdir", "--plugin", "-o", "--resolve-plugins-relative-to"),
-        "prettier": ("--config", "--plugin"), "black": ("--config",), "ruff": ("--config",),
-        "man": ("-P", "-H", "--pager", "--html"),
-        "less": ("-o", "-O", "+"),
+        "python": _options("-c -i -"),
+        "perl": _options("-e -E -M -I -i -"),
+        "ruby": _options("-e -r -I -"),
+        "node": _options("-e -p -r --eval --print --require --import -i -"),
+        "php": _options("-r -B -R -d"),
+        "awk": _options("-f -e"),
+        "sed": _options("-e -f -s --expression"),
+        "find": _options("-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from"),
+        "tar": _options("--to-command --checkpoint-action -I --use-compress-program --rsh-command -F"),
+        "rg": _options("--pre --hostname-bin --search-zip"),
+        "sort": _options("-o --output --compress-program -T"),
+        "grep": _options("-f --file"),
+        "pytest": _options("-p -c -o --rootdir --confcutdir --override-ini --pdbcls"),
+        "make": _options("-f -C -I -e --eval --file --makefile --directory --include-dir"),
+        "npm": _options("--prefix -C --script-shell --node-options --userconfig --globalconfig"),
+        "cargo": _options("--config -Z --manifest-path -C"),
+        "go": _options("-exec -toolexec -overlay -C -o -vettool"),
+        "rsync": _options("-e --rsh --rsync-path"),
+        "vim": _options("-c --cmd -S -u"),
+        "mypy": _options("--config-file"),
+        "eslint": _options("-c --config --rulesdir --plugin -o --resolve-plugins-relative-to"),
+        "prettier": _options("--config --plugin"),
+        "black": _options("--config"),
+        "ruff": _options("--config"),
+        "man": _options("-P -H --pager --html"),
+        "less": _options("-o -O +"),
         "cat": (),
-        "diff": ("--output", "--to-file"),
-        "gcc": ("-wrapper", "-fplugin", "-B", "-specs"), "curl": ("-K", "-o", "-O", "--config"), "zip": ("-T", "-TT"),
-        "file": ("-m", "-C", "-f"),
-        "date": ("-s", "--set", "-f"),
+        "diff": _options("--output --to-file"),
+        "gcc": _options("-wrapper -fplugin -B -specs"),
+        "curl": _options("-K -o -O --config"),
+        "zip": _options("-T -TT"),
+        "file": _options("-m -C -f"),
+        "date": _options("-s --set -f"),
         "uniq": (),
-        "touch": ("-r",),
-        "wc": ("--files0-from",),
-        "du": ("--files0-from", "-X"), "tsc": ("--build", "-b"), "isort": ("--settings-path", "--settings-file"),
+        "touch": _options("-r"),
+        "wc": _options("--files0-from"),
+        "du": _options("--files0-from -X"),
+        "tsc": _options("--build -b"),
+        "isort": _options("--settings-path --settings-file"),
     }
-)  # fmt: skip
+)
 WITHOUT_SHORT_OPTIONS = frozenset({"find", "go"})  # programs whose long options have one hyphen
 
 

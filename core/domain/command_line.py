@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from core.domain.command_tables import program_sets
+from core.domain.command_tables import program_sets, words_of
 from core.domain.shell_words import ANY_NAMES, GlobPattern, Rejected, ShellLine, split_line
 
 MAX_COMMANDS = 20
@@ -21,13 +21,10 @@ ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[.*\])?\+?=")
 PLAIN_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=((?!/)(?!.*\.\.)[A-Za-z0-9_.,:/@%+*=-]*)")
 ACTIVATE = re.compile(r"(\./)?\.?v?env/bin/activate")
 DURATION = re.compile(r"\d{1,6}(\.\d+)?[smhd]?")
+SET_OPTION = re.compile(r"-[eux]+|-e?u?x?o|pipefail")
 
 
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-SHELL_WORDS = _word_set(
+SHELL_WORDS = words_of(
     "if then else elif fi for while until do done case esac select function in { } [[ ]] ! : . source eval exec"
     " command builtin alias unalias export set unset shift trap cd pushd popd dirs read readonly declare typeset local"
     " let getopts hash enable shopt ulimit umask wait jobs fg bg disown return exit break continue coproc mapfile"
@@ -187,16 +184,12 @@ class _Unwrapper:
 
     def _builtin(self, words: tuple[str, ...]) -> bool:
         """Return whether the effect of a shell builtin on the rest of the line is known; record assignments."""
-        name, arguments = words[0], words[1:]
+        name, *arguments = words
         plain = not any(isinstance(word, GlobPattern) for word in arguments)
         match name:
             case "cd":
-                return (
-                    plain
-                    and len(arguments) == 1
-                    and not arguments[0].startswith(("-", "+", "~"))
-                    and arguments[0] != ""
-                )
+                is_folder = len(arguments) == 1 and arguments[0] != "" and not arguments[0].startswith(("-", "+", "~"))
+                return plain and is_folder
             case "[":
                 return len(arguments) > 1 and arguments[-1] == "]"
             case "export" if arguments and plain and all(PLAIN_ASSIGNMENT.fullmatch(word) for word in arguments):
@@ -214,7 +207,7 @@ class _Unwrapper:
             case "exit":
                 return not arguments or (len(arguments) == 1 and arguments[0].isdigit())
             case "set":
-                return all(re.fullmatch(r"-[eux]+|-e?u?x?o|pipefail", word) for word in arguments) and bool(arguments)
+                return bool(arguments) and all(SET_OPTION.fullmatch(word) for word in arguments)
             case _:
                 return False
 

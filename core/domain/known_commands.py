@@ -112,7 +112,9 @@ def known_command(prefix: Sequence[str]) -> KnownCommand | None:
     """Return the table entry for the program and verb with which a command or rule pattern begins; None without one."""
     words = (program_name(prefix[0]), *prefix[1:])
     program = known_programs().get(words[0])
-    for command in program.commands if program else ():
+    if program is None:
+        return None
+    for command in program.commands:
         if len(words) >= len(command.words) and all(map(fnmatchcase, words, command.words)):
             return command
     return None

@@ -6,20 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from core.domain.code_options import unsafe_option_reason
 from core.domain.command_line import program_name
+from core.domain.command_tables import words_of
 from core.domain.sensitive_paths import protected_path
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-READ_ONLY_PROGRAMS = _words("cat head tail wc grep rg diff ls stat file du sort cut jq sha256sum")
-GIT_READS = _words("log diff show status blame ls-files ls-tree cat-file grep rev-parse branch shortlog")
+READ_ONLY_PROGRAMS = words_of("cat head tail wc grep rg diff ls stat file du sort cut jq sha256sum")
+GIT_READS = words_of("log diff show status blame ls-files ls-tree cat-file grep rev-parse branch shortlog")
 # Git subcommands that change `.git/config`, each with the arguments that make them only read it or leave it alone.
 GIT_CONFIG_COMMANDS = {
-    "config": _words("--get --get-all --get-regexp --get-urlmatch --list -l get list --global --system"),
-    "remote": _words("-v --verbose show get-url"),
-    "submodule": _words("status summary foreach"),
+    "config": words_of("--get --get-all --get-regexp --get-urlmatch --list -l get list --global --system"),
+    "remote": words_of("-v --verbose show get-url"),
+    "submodule": words_of("status summary foreach"),
 }
 HOOKS = frozenset({("pre-commit", "install"), ("pre-commit", "uninstall"), ("lefthook", "install")})
 

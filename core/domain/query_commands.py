@@ -58,8 +58,13 @@ def reads_database(argv: Sequence[str]) -> bool:
     """Return whether a command is sqlite3 with a single query of a database that it opens read-only."""
     options = [word for word in argv[1:] if word.startswith("-")]
     operands = [word for word in argv[1:] if not word.startswith("-")]
-    if program_name(argv[0]) != "sqlite3" or len(operands) != 2 or not SQLITE_FLAGS.issuperset(options):
+    if program_name(argv[0]) != "sqlite3" or len(operands) != 2:
         return False
-    query = operands[1]
-    reads = SQLITE_READS.fullmatch(query) or (SELECT.fullmatch(query) and not SQLITE_CODE.search(query))
-    return "-readonly" in options and bool(reads) and "\n" not in query and not isinstance(operands[0], GlobPattern)
+    if "-readonly" not in options or not SQLITE_FLAGS.issuperset(options):
+        return False
+    database, query = operands
+    if isinstance(database, GlobPattern) or "\n" in query:
+        return False
+    if SQLITE_READS.fullmatch(query):
+        return True
+    return SELECT.fullmatch(query) is not None and not SQLITE_CODE.search(query)

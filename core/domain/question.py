@@ -65,7 +65,10 @@ class Question:
 
     def all_questions(self) -> tuple[SubQuestion, ...]:
         """Return the questions of a form, or the single question as a form of one."""
-        return self.sub_questions or (SubQuestion(self.text, self.options, self.free_text, self.multi_select),)
+        only_question = SubQuestion(
+            text=self.text, options=self.options, free_text=self.free_text, multi_select=self.multi_select
+        )
+        return self.sub_questions or (only_question,)
 
 
 @dataclass(frozen=True, slots=True)

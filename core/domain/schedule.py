@@ -142,7 +142,8 @@ def due_times(schedule: Schedule, moment: int) -> DueTimes | None:
         return DueTimes(schedule.due, count=1, next=None)
     series = _Series(schedule.first_due, parse_interval(schedule.interval))
     index = series.last_index(moment)
-    return DueTimes(series.time(index), index - series.last_index(schedule.due) + 1, series.time(index + 1))
+    count = index - series.last_index(schedule.due) + 1
+    return DueTimes(last=series.time(index), count=count, next=series.time(index + 1))
 
 
 def parse_interval(text: str) -> Interval:

@@ -20,61 +20,74 @@ from functools import cache, lru_cache
 
 from core.domain.trusted_files import PROTECTED, READ_ONLY_PATHS
 
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _paths(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the components of each path in a text."""
+    return tuple(tuple(path.split("/")) for path in text.split())
+
+
 # Names from git-secrets, gitleaks 8.28, trufflehog 3.90 and the templates of github/gitignore, November 2026. Files
 # that contain nothing but secrets: the sandbox hides their contents from commands.
-HIDDEN_NAMES = (
-    ".env", ".env.*", ".env-*", ".env_*", "dev.env", "development.env", "prod.env", "production.env", "staging.env",
-    "stage.env", "live.env", "local.env", "secrets.env", ".envrc.private", ".dev.vars", ".secret", ".secrets",
-    ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".git-credentials", ".htpasswd",
-    ".vault-token", ".vault_pass", ".vault_pass.*", ".vault-pass", ".vault_password", ".vault-password",
-    ".vault_password_file", "vault_pass.txt", "vault_password.txt", "vault-password.txt", "kubeconfig", "*.kubeconfig",
-    "kubeconfig.y*ml", "kube_config", "kube.config", ".terraformrc", "terraform.rc", ".passwd-s3fs", ".databrickscfg",
-    ".dockerconfigjson", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "credentials.toml",
-)  # fmt: skip
+HIDDEN_NAMES = _names(
+    """
+    .env .env.* .env-* .env_* dev.env development.env prod.env production.env staging.env stage.env live.env
+    local.env secrets.env .envrc.private .dev.vars .secret .secrets .netrc _netrc .npmrc .pypirc .pgpass .my.cnf
+    .mylogin.cnf .git-credentials .htpasswd .vault-token .vault_pass .vault_pass.* .vault-pass .vault_password
+    .vault-password .vault_password_file vault_pass.txt vault_password.txt vault-password.txt kubeconfig
+    *.kubeconfig kubeconfig.y*ml kube_config kube.config .terraformrc terraform.rc .passwd-s3fs .databrickscfg
+    .dockerconfigjson id_rsa* id_dsa* id_ecdsa* id_ed25519* credentials.toml
+    """
+)
 # Files that Journeyman's own tools refuse to read. Commands may read them, because tests and servers often need to.
 SECRET_NAMES = (
-    *HIDDEN_NAMES, "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.pkcs12", "*.jks", "*.keystore", "*.kdbx", "*.kdb",
-    "*.psafe3", "*.ppk", "*.keytab", "*.keychain", "*.keychain-db", "*.keyring", "*.gpg-key", "*.agekey", "*.tfvars",
-    "*.tfvars.json", "*.tfstate", "*.publishsettings", "*.ovpn", "secring.*", "credentials", "credentials.json",
-    "credentials.y*ml", "credentials.xml", "credentials.csv", "*accesskeys.csv", "rootkey.csv", "client_secret*.json",
-    "service-account*.json", "service_account*.json", "*-firebase-adminsdk-*.json", "gcp-credentials*.json",
-    "application_default_credentials.json", "accesstokens.json", "msal_token_cache.json", "kaggle.json",
-    "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "secrets.ini", "secrets.properties", "secret.yml",
-    "secret.yaml", "secret.json", "secret_token.rb", "htpasswd", ".dockercfg", ".s3cfg", ".boto", "rclone.conf",
-    ".msmtprc", ".esmtprc", ".fetchmailrc", "sftp-config.json", "filezilla.xml", "recentservers.xml", "wallet.dat",
-    "shadow", "gshadow", ".bash_history", ".zsh_history", ".sh_history", ".python_history", ".node_repl_history",
-    ".psql_history", ".mysql_history", ".rediscli_history", ".irb_history",
-)  # fmt: skip
+    *HIDDEN_NAMES,
+    *_names(
+        """
+        *.pem *.key *.p12 *.pfx *.p8 *.pkcs12 *.jks *.keystore *.kdbx *.kdb *.psafe3 *.ppk *.keytab *.keychain
+        *.keychain-db *.keyring *.gpg-key *.agekey *.tfvars *.tfvars.json *.tfstate *.publishsettings *.ovpn secring.*
+        credentials credentials.json credentials.y*ml credentials.xml credentials.csv *accesskeys.csv rootkey.csv
+        client_secret*.json service-account*.json service_account*.json *-firebase-adminsdk-*.json gcp-credentials*.json
+        application_default_credentials.json accesstokens.json msal_token_cache.json kaggle.json secrets.yml
+        secrets.yaml secrets.json secrets.toml secrets.ini secrets.properties secret.yml secret.yaml secret.json
+        secret_token.rb htpasswd .dockercfg .s3cfg .boto rclone.conf .msmtprc .esmtprc .fetchmailrc sftp-config.json
+        filezilla.xml recentservers.xml wallet.dat shadow gshadow .bash_history .zsh_history .sh_history .python_history
+        .node_repl_history .psql_history .mysql_history .rediscli_history .irb_history
+        """
+    ),
+)
 # Extensions of files that often contain no secret, and that also look like attributes in program text.
 AMBIGUOUS_ENDINGS = ("*.pem", "*.key", "*.p8", "*.keyring")
 # Names that are also ordinary words: a command such as `grep -rn credentials src` rarely means the file.
 ORDINARY_WORDS = ("credentials", "shadow", "gshadow", "htpasswd", "kubeconfig")
-HARMLESS_NAMES = (
-    "*.pub", ".env-example", ".env_example", ".env-sample", ".env_sample", ".env.example", ".env.sample",
-    ".env.template", ".env.dist", ".env.defaults", ".env.test",
-)  # fmt: skip
-SECRET_FOLDERS: tuple[tuple[str, ...], ...] = (
-    (".ssh",), (".gnupg",), (".aws",), (".azure",), (".kube",), (".password-store",), (".docker", "config.json"),
-    (".secrets",), (".oci",), (".snowflake",), (".snowsql",), (".kaggle",), (".step",),
-    (".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "hub"), (".config", "rclone"),
-    (".config", "glab-cli"), (".config", "doctl"), (".config", "ngrok"), (".config", "stripe"), (".config", "netlify"),
-    (".config", "sops", "age"), (".config", "composer", "auth.json"), (".composer", "auth.json"),
-    (".codex", "auth.json"), (".pulumi", "credentials.json"), (".mc", "config.json"), (".fly", "config.yml"),
-    (".cache", "huggingface", "token"), (".huggingface", "token"),
-    (".config", "google-chrome"), (".config", "chromium"), (".mozilla",), (".thunderbird",),
-    (".local", "share", "keyrings"), (".local", "share", "kwalletd"), ("library", "keychains"),
-    (".gem", "credentials"), (".cargo", "credentials"), (".cargo", "credentials.toml"),
-    (".terraform.d", "credentials.tfrc.json"), ("etc", "shadow"), ("etc", "gshadow"), ("etc", "sudoers"),
-    ("proc", "*", "environ"), ("proc", "*", "mem"), ("proc", "*", "root"), ("proc", "*", "fd"),
-)  # fmt: skip
+HARMLESS_NAMES = _names(
+    """
+    *.pub .env-example .env_example .env-sample .env_sample .env.example .env.sample .env.template .env.dist
+    .env.defaults .env.test
+    """
+)
+SECRET_FOLDERS = _paths(
+    """
+    .ssh .gnupg .aws .azure .kube .password-store .docker/config.json .secrets .oci .snowflake .snowsql .kaggle
+    .step .config/gcloud .config/gh .config/op .config/hub .config/rclone .config/glab-cli .config/doctl
+    .config/ngrok .config/stripe .config/netlify .config/sops/age .config/composer/auth.json .composer/auth.json
+    .codex/auth.json .pulumi/credentials.json .mc/config.json .fly/config.yml .cache/huggingface/token
+    .huggingface/token .config/google-chrome .config/chromium .mozilla .thunderbird .local/share/keyrings
+    .local/share/kwalletd library/keychains .gem/credentials .cargo/credentials .cargo/credentials.toml
+    .terraform.d/credentials.tfrc.json etc/shadow etc/gshadow etc/sudoers proc/*/environ proc/*/mem proc/*/root
+    proc/*/fd
+    """
+)
 # Suffixes that editors and people append to the names of copies, such as `.env~`, `.env.bak` and `.id_rsa.swp`.
 BACKUP_SUFFIX = re.compile(r"(?:~|#|\.(?:bak|backup|copy|old|orig|prev|rej|save|sw[a-p]|tmp|un~|\d{1,8}))$")
 LONGEST_SUFFIX = 9  # characters of the longest match of BACKUP_SUFFIX
 # The paths in .git that make git or a shell run programs. The rest must stay writable for git to work.
-READ_ONLY_IN_GIT: tuple[tuple[str, ...], ...] = (
-    ("hooks",), ("config",), ("config.worktree",), ("info", "attributes"), ("commondir",), ("glab-cli",),
-    ("lazygit.yml",), ("remotes",), ("branches",), ("safe",),
-)  # fmt: skip
+READ_ONLY_IN_GIT = _paths(
+    "hooks config config.worktree info/attributes commondir glab-cli lazygit.yml remotes branches safe"
+)
 # Folders in .git that can hold thousands of files, none of which makes git run a program.
 LARGE_IN_GIT = frozenset({"objects", "refs", "logs", "lfs", "rr-cache", "annex", "reftable"})
 

@@ -6,14 +6,30 @@ from core.domain.sensitive_paths import SECRET_FOLDERS, is_protected, is_secret,
 from core.domain.trusted_files import PROTECTED
 
 # Folders in the home folder with files that are run, or that name programs to run, at sign-in or by other programs.
-HOME_PLACES = (
-    (".local", "bin"), (".local", "share", "applications"), (".local", "share", "systemd"),
-    (".local", "share", "dbus-1"), (".local", "share", "fish"), (".local", "share", "gnome-shell"),
-    (".local", "share", "nautilus"), (".local", "share", "kservices5"), (".local", "share", "kio"),
-    (".config", "autostart"), (".config", "systemd"), (".config", "environment.d"), (".config", "plasma-workspace"),
-    (".config", "git"), (".config", "fish"), (".cargo", "bin"), ("bin",),
-    ("library", "launchagents"), ("library", "application scripts"),
-)  # fmt: skip
+HOME_PLACES = tuple(
+    tuple(path.split("/"))
+    for path in (
+        ".local/bin",
+        ".local/share/applications",
+        ".local/share/systemd",
+        ".local/share/dbus-1",
+        ".local/share/fish",
+        ".local/share/gnome-shell",
+        ".local/share/nautilus",
+        ".local/share/kservices5",
+        ".local/share/kio",
+        ".config/autostart",
+        ".config/systemd",
+        ".config/environment.d",
+        ".config/plasma-workspace",
+        ".config/git",
+        ".config/fish",
+        ".cargo/bin",
+        "bin",
+        "library/launchagents",
+        "library/application scripts",
+    )
+)
 SECRETS = "It contains keys and passwords"
 SETTINGS = "Other programs run what is in it, without asking"
 

@@ -27,7 +27,7 @@ def load_trusted_programs() -> tuple[TrustedProgram, ...]:
     """Load the table from `resources/safety/trusted_files.toml`."""
     text = (resources.files("resources") / "safety" / "trusted_files.toml").read_text("utf-8")
     return tuple(
-        TrustedProgram(row["name"], row["effect"], tuple(row["files"]), row["source"])
+        TrustedProgram(name=row["name"], effect=row["effect"], files=tuple(row["files"]), source=row["source"])
         for row in tomllib.loads(text)["program"]
     )
 

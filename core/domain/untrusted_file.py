@@ -75,4 +75,6 @@ def unreviewed_file(file: UntrustedFile, folder: Path) -> UnreviewedFile:
     """Return an untrusted file in the form in which it is displayed for a folder."""
     root = f"{folder.resolve().as_posix().rstrip('/')}/"
     name = file.path.removeprefix(root) if file.path != root else "./"
-    return UnreviewedFile(name, file.hash, file.sources, file.session, file.created_at)
+    return UnreviewedFile(
+        name=name, hash=file.hash, sources=file.sources, session=file.session, created_at=file.created_at
+    )

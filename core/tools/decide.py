@@ -45,11 +45,13 @@ async def run(parameters: DecideArguments, context: ToolContext) -> ToolResult:
 
 
 def decision_event(call_id: str, parameters: DecideArguments) -> DecisionMade:
-    options = tuple(DecisionOption(o.label, o.pros, o.cons, o.confidence) for o in parameters.options)
     return DecisionMade(
         call_id=call_id,
         intent=parameters.intent,
-        options=options,
+        options=tuple(
+            DecisionOption(label=option.label, pros=option.pros, cons=option.cons, confidence=option.confidence)
+            for option in parameters.options
+        ),
         choice=parameters.choice,
         reason=parameters.reason,
         constraints=parameters.constraints,

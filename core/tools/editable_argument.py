@@ -51,5 +51,5 @@ def _parse(text: str) -> dict[str, Any]:
 def _model_arguments(tool: str, arguments: str) -> dict[str, Any]:
     """Return the arguments as the model sent them. For an MCP tool, unwrap them from a permission request's form."""
     values = json.loads(arguments or "{}")
-    inner = values.get("arguments") if NAME_SEPARATOR in tool else None
-    return inner if isinstance(inner, dict) else values
+    wrapped = values.get("arguments") if NAME_SEPARATOR in tool else None
+    return wrapped if isinstance(wrapped, dict) else values

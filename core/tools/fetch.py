@@ -196,8 +196,8 @@ async def _request(parts: SplitResult, addresses: Addresses, proxy: str) -> Fetc
     return FetchedPage(status, content_type, body[:MAX_BODY], truncated=len(body) > MAX_BODY)
 
 
-def _parse_head(head: bytes) -> _ResponseHead:
-    lines = head.decode("latin-1").split("\r\n")
+def _parse_head(received: bytes) -> _ResponseHead:
+    lines = received.decode("latin-1").split("\r\n")
     match = re.match(r"HTTP/1\.[01] (\d{3})(?: |$)", lines[0])
     if match is None:
         raise Problem("The server does not speak HTTP.", "", "Check the URL.")
@@ -260,8 +260,8 @@ def html_to_text(page: str) -> str:
             skipped = name
         else:
             texts.append(("\n" if name.strip("/") in BLOCKS else "") + text)
-    plain = html.unescape(INVALID_CHARACTER.sub("\ufffd", "".join(texts)))
-    lines = (" ".join(line.split()) for line in plain.split("\n"))
+    unescaped = html.unescape(INVALID_CHARACTER.sub("\ufffd", "".join(texts)))
+    lines = (" ".join(line.split()) for line in unescaped.split("\n"))
     return "\n".join(line for line in lines if line)
 
 

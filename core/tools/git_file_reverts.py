@@ -27,7 +27,8 @@ def required_git_revert(inner_path: str, change: FileChange) -> FileRevert | Non
 
     `inner_path` is the path within the git folder.
     """
-    path, restore = PurePosixPath(inner_path), FileRevert(change.before)
+    path = PurePosixPath(inner_path)
+    restore = FileRevert(change.before)
     if change.before is None and change.after is None:  # a new symbolic link or unreadable file
         return restore
     if path.parts[-2:] == ("info", "attributes"):

@@ -188,11 +188,17 @@ def _format_checker() -> "FormatChecker":
 
 
 def _is_date_time(value: Any) -> bool:
-    return not isinstance(value, str) or datetime.fromisoformat(value).tzinfo is not None
+    """Return whether a value is a time with its zone, as for `_is_uri`; raise ValueError for anything else."""
+    if not isinstance(value, str):
+        return True
+    return datetime.fromisoformat(value).tzinfo is not None
 
 
 def _is_uri(value: Any) -> bool:
-    return not isinstance(value, str) or (bool(urlsplit(value).scheme) and not re.search(r"\s", value))
+    """Return whether a value is a URI; True for anything but a text, to which the format does not apply."""
+    if not isinstance(value, str):
+        return True
+    return bool(urlsplit(value).scheme) and not re.search(r"\s", value)
 
 
 def _check_pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[Any]:

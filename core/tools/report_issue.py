@@ -24,7 +24,13 @@ async def run(parameters: ReportIssueArguments, context: ToolContext) -> ToolRes
 
 
 def issue_event(call_id: str, parameters: ReportIssueArguments) -> IssueReported:
-    return IssueReported(call_id, parameters.severity, parameters.what, parameters.cause, parameters.fix)
+    return IssueReported(
+        call_id=call_id,
+        severity=parameters.severity,
+        description=parameters.what,
+        cause=parameters.cause,
+        fix=parameters.fix,
+    )
 
 
 REPORT_ISSUE = Tool(

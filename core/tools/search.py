@@ -148,7 +148,7 @@ async def _run_search(
         await _with_ripgrep(ripgrep, pattern, root, paths, results)
     else:
         command = [sys.executable, "-IS", str(Path(__file__).with_name("searcher.py"))]
-        limits = {"hits": MAX_MATCHES + 1, "size": MAX_FILE_SIZE, "line": MAX_LINE * 4}
+        limits = {"max_matches": MAX_MATCHES + 1, "max_file_size": MAX_FILE_SIZE, "max_line": MAX_LINE * 4}
         request = {"pattern": pattern, "root": str(root), **limits}
         names = b"\0".join(os.fsencode("/".join(path)) for path in paths)
         _collect(await run_bounded(command, json.dumps(request).encode() + b"\n" + names, root), results)

@@ -12,7 +12,7 @@ from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
 
 NAME = "search_web"
-LONGEST = 1_000  # a longer title, URL or excerpt of a result is cut off
+MAX_CHARACTERS = 1_000  # of a title, URL or excerpt of a result; a longer one is cut off
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ async def run(parameters: SearchWebArguments, context: ToolContext) -> ToolResul
 
 def _line(text: str) -> str:
     # Some search engines highlight matches with HTML tags.
-    plain = " ".join(html_to_text(text[: LONGEST * 4]).split())
-    return plain if len(plain) <= LONGEST else plain[:LONGEST] + "…"
+    line = " ".join(html_to_text(text[: MAX_CHARACTERS * 4]).split())
+    return line if len(line) <= MAX_CHARACTERS else line[:MAX_CHARACTERS] + "…"
 
 
 SEARCH_WEB = Tool(

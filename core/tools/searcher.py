@@ -16,12 +16,13 @@ def main() -> None:
     paths = sys.stdin.buffer.read().split(b"\0")
     pattern = re.compile(request["pattern"], re.MULTILINE)
     root = os.fsencode(request["root"])
-    remaining = int(request["hits"])
+    remaining = int(request["max_matches"])
     for path in filter(None, paths):
-        text = read(root, path, int(request["size"])).decode("utf-8", "replace").replace("\r\n", "\n")
-        for number, line in hits(text, pattern, remaining):
+        text = read(root, path, int(request["max_file_size"])).decode("utf-8", "replace").replace("\r\n", "\n")
+        for number, line in matching_lines(text, pattern, remaining):
             remaining -= 1
-            sys.stdout.buffer.write(b"%s\0%d\0%s\n" % (path, number, line[: int(request["line"])].encode()))
+            shortened = line[: int(request["max_line"])]
+            sys.stdout.buffer.write(b"%s\0%d\0%s\n" % (path, number, shortened.encode()))
         sys.stdout.buffer.flush()
         if remaining <= 0:
             return
@@ -56,26 +57,26 @@ def open_beneath(root: bytes, parts: list[bytes]) -> int:
         os.close(folder)
 
 
-def hits(body: str, pattern: re.Pattern[str], limit: int) -> list[tuple[int, str]]:
+def matching_lines(text: str, pattern: re.Pattern[str], limit: int) -> list[tuple[int, str]]:
     """Return the number and text of each line with a match, up to `limit` lines.
 
     The text is searched as a whole instead of line by line, which is faster because most files have no match.
     """
     lines: list[tuple[int, str]] = []
     position = number = counted_to = 0
-    while len(lines) < limit and position < len(body):
-        hit = pattern.search(body, position)
-        if hit is None:
+    while len(lines) < limit and position < len(text):
+        match = pattern.search(text, position)
+        if match is None:
             break
-        start = body.rfind("\n", 0, hit.start()) + 1
-        end = body.find("\n", hit.start())
-        end = len(body) if end < 0 else end
-        if hit.end() > end and not pattern.search(body[start:end]):  # no match within one line
-            position = max(end + 1, hit.start() + 1)
+        start = text.rfind("\n", 0, match.start()) + 1
+        end = text.find("\n", match.start())
+        end = len(text) if end < 0 else end
+        if match.end() > end and not pattern.search(text[start:end]):  # no match within one line
+            position = max(end + 1, match.start() + 1)
             continue
-        number += body.count("\n", counted_to, start)
+        number += text.count("\n", counted_to, start)
         counted_to = start
-        lines.append((number + 1, body[start:end]))
+        lines.append((number + 1, text[start:end]))
         position = end + 1
     return lines
 

@@ -29,7 +29,8 @@ class _Move(NamedTuple):
 
 def required_revert(context: ToolContext, change: FileChange) -> FileRevert | None:
     """Return how to revert a changed file; None if the change is harmless."""
-    broker, path = context.broker, PurePosixPath(change.path)
+    broker = context.broker
+    path = PurePosixPath(change.path)
     if inner_path := _in_git(broker, path):
         return required_git_revert(inner_path, change)
     if path.name == ".git":
@@ -105,11 +106,12 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
     return str(path.relative_to(base)) if broker.stat(f"{base}/HEAD") else ""
 
 
-def _is_worktree(folder: Path, inner: PurePosixPath) -> bool:
-    """Return whether `inner` is a linked worktree of the workspace's own repository."""
-    of_folder, of_worktree = worktree_git_folders(folder), worktree_git_folders(folder / inner)
-    common = of_folder.common if of_folder else Path(os.path.realpath(folder), ".git")
-    return of_worktree is not None and of_worktree.common == common
+def _is_worktree(folder: Path, subfolder: PurePosixPath) -> bool:
+    """Return whether a subfolder is a linked worktree of the workspace's own repository."""
+    own_folders = worktree_git_folders(folder)
+    common = own_folders.common if own_folders else Path(os.path.realpath(folder), ".git")
+    worktree = worktree_git_folders(folder / subfolder)
+    return worktree is not None and worktree.common == common
 
 
 def _is_plain(broker: FileBroker, folder: PurePosixPath) -> bool:
@@ -124,14 +126,12 @@ def _is_plain(broker: FileBroker, folder: PurePosixPath) -> bool:
         names_more = "refs" not in folder.parts and _has_remotes_or_attributes(broker, folder, kinds)
     except Problem:
         return False
-    usual = {"hooks": "folder", **dict.fromkeys(CONFIG_FILES, "file")}
-    return (
-        COMMONDIR not in kinds
-        and not names_more
-        and all(kinds.get(name, kind) == kind for name, kind in usual.items())
-        and all(is_harmless(config.decode("utf-8", "replace")) for config in configs)
-        and all(hook.name.endswith(".sample") for hook in hooks)
-    )
+    usual_kinds = {"hooks": "folder", **dict.fromkeys(CONFIG_FILES, "file")}
+    has_usual_kinds = all(kinds.get(name, kind) == kind for name, kind in usual_kinds.items())
+    if COMMONDIR in kinds or names_more or not has_usual_kinds:
+        return False
+    has_harmless_configs = all(is_harmless(config.decode("utf-8", "replace")) for config in configs)
+    return has_harmless_configs and all(hook.name.endswith(".sample") for hook in hooks)
 
 
 def _has_remotes_or_attributes(broker: FileBroker, folder: PurePosixPath, kinds: Mapping[str, str]) -> bool:

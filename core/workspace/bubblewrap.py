@@ -21,6 +21,7 @@ from core.workspace.git_branch import WorktreeGitFolders, read_small_text, workt
 from core.workspace.git_folders import git_folders
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
 from core.workspace.mount_watch import FileIdentity, WatchedMount, identity_of
+from core.workspace.paths import is_in_any
 from core.workspace.program_search import find_system_program
 from core.workspace.public_git_config import public_git_config
 from core.workspace.scratch_folder import ScratchFolder
@@ -211,20 +212,21 @@ class Bubblewrap:
             yield from _read_only_options(own / name for name in ("commondir", "config.worktree"))
             yield from self._prevent_worktree_config(common / "config", own / "config.worktree")
         yield from _read_only_options(installation.installation_inside(folder))
-        allowed = set(request.permit.protected_paths)
+        approved = set(request.permit.protected_paths)
         names = [name for name in (*READ_ONLY_NAMES, *request.protected) if os.path.lexists(folder / name)]
         for name in list(dict.fromkeys(names))[:MAX_MOUNTS]:
             path = folder / name
-            if Path(name).name == ".git" and path.is_symlink():
+            is_git = path.name == ".git"
+            if is_git and path.is_symlink():
                 message, fix = f"{name} is a link.", "Open the folder it leads to instead."
                 raise Problem(message, "A command could not be kept from changing its target.", fix)
-            if Path(name).name == ".git" and path.is_dir():
-                yield from self._git_options(path, request, {folder / approved for approved in allowed})
+            if is_git and path.is_dir():
+                yield from self._git_options(path, request, {folder / approved_path for approved_path in approved})
                 if not request.loses_history:
                     yield from _replaceable_options(_states_of_worktrees_outside(path, folder))
-            elif name != ".git" and Path(name).name == ".git" and worktree_git_folders(path.parent):
+            elif is_git and name != ".git" and worktree_git_folders(path.parent):
                 continue  # commands may remove a nested worktree; a changed `.git` file is reverted afterwards
-            elif not any(approved == name or approved.startswith(f"{name}/") for approved in allowed):
+            elif not any(is_in_any(approved_path, (name,)) for approved_path in approved):
                 yield from _read_only_options(_target_inside(path, folder))
 
     def _covered_files(self, request: CommandRequest, folder: Path) -> list[Path]:
@@ -428,12 +430,12 @@ def _open_sources(arguments: Sequence[str], roots: Sequence[Path]) -> _OpenedSou
     return opened
 
 
-def _open_beneath(root: Path, inner: Path) -> int:
-    """Open the path `inner` beneath `root`, following no link in either; return an O_PATH descriptor."""
+def _open_beneath(root: Path, relative_path: Path) -> int:
+    """Open a path beneath `root`, following no link in either; return an O_PATH descriptor."""
     folder = open_folder(str(root))
     try:
         open_file = openat2 if has_openat2() else open_by_walking
-        return open_file(folder, str(inner), os.O_PATH)
+        return open_file(folder, str(relative_path), os.O_PATH)
     finally:
         os.close(folder)
 

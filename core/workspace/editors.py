@@ -30,7 +30,7 @@ FILE = "{file}"
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """An editor: its display name, the programs that may start it, and the arguments that open a file at a line."""
+    """An editor: its id, its display name, the programs that may start it, and the arguments that open a line."""
 
     id: str
     name: str
@@ -110,13 +110,13 @@ def file_inside(folder: Path, name: str) -> Path:
     except OSError as error:
         raise Problem(f"The folder {folder} cannot be opened.", f"{error.strerror}.", "") from error
     with broker:
-        inner = broker.resolve(name)
-        status = broker.stat(inner)
+        relative_path = broker.resolve(name)
+        status = broker.stat(relative_path)
         if status is None:
             raise Problem(f"There is no file {name!r} in the folder.", "", "It may have been renamed or deleted.")
         if not stat.S_ISREG(status.st_mode):
             raise Problem(f"{name!r} is not a file.", "", "Open the folder instead.")
-        return Path(os.path.realpath(folder)) / inner
+        return Path(os.path.realpath(folder)) / relative_path
 
 
 def editor_command(folder: Path, path: Path, line: int, choice: str) -> EditorCommand:

@@ -162,7 +162,8 @@ def recover_history(data: Path, name: str, last_seen: float) -> tuple[str, ...]:
         if stored := read_history(files):
             with open_copies(files) as copies, contextlib.closing(_Repository(stored, copies)) as repository:
                 parts = repository.restore(last_seen)
-                restored += [f"{stored.path} ({', '.join(parts)})"] if parts else []
+                if parts:
+                    restored.append(f"{stored.path} ({', '.join(parts)})")
     return tuple(restored)
 
 
@@ -454,7 +455,9 @@ class _Repository:
         """Return the states of the loose object files, by path in the git folder."""
         found: dict[str, FileState] = {}
         with self._open(OBJECTS) as objects:
-            for folder in filter(_OBJECT_FOLDER.fullmatch, self._folder_times()) if objects >= 0 else ():
+            if objects < 0:
+                return {}
+            for folder in filter(_OBJECT_FOLDER.fullmatch, self._folder_times()):
                 with contextlib.suppress(OSError):
                     inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=objects)
                     for name, state in _states(inner).items():

@@ -160,8 +160,7 @@ class GitRepository:
             command = ("commit", "-q", "--allow-empty", "-F", "-")
             run_git(root, *command, hooks=self._hooks, input_text=text, index=copy)
             commit = _commit(root, "HEAD")
-            is_shown = self._hooks or run_git(root, "rev-parse", f"{commit}^{{tree}}").strip() == shown.tree
-            if _commit(root, f"{commit}^1") != shown.head or not is_shown:
+            if not self._is_as_shown(root, commit, shown):
                 reference = f"refs/heads/{status.branch}" if status.branch else "HEAD"
                 run_git(root, "update-ref", reference, f"{commit}^1", commit, check=False)
                 raise _changed_problem()
@@ -169,6 +168,12 @@ class GitRepository:
             if index and _read_index(index) == staged:  # else a hook has staged more, which must stay
                 _replace_index(index, copy.read_bytes())
         return run_git(root, "rev-parse", "--short", commit).strip()
+
+    def _is_as_shown(self, root: Path, commit: str, shown: GitStatus) -> bool:
+        """Return whether a new commit follows the one that was shown, and unless hooks ran, has the shown files."""
+        if _commit(root, f"{commit}^1") != shown.head:
+            return False
+        return self._hooks or run_git(root, "rev-parse", f"{commit}^{{tree}}").strip() == shown.tree
 
     def create_branch(self, name: str) -> None:
         """Create a branch at the current commit and switch to it, keeping uncommitted changes."""

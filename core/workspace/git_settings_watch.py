@@ -127,11 +127,13 @@ class GitSettingsWatch:
         if folder.kind is _Kind.REPOSITORY:
             for name in _WATCHED_FOLDERS:
                 self._add_inner(folder, name, is_new=is_new)
-        for name in _names(folder.descriptor) if is_new or folder.kind is _Kind.WORKTREES else ():
-            if folder.kind is _Kind.WORKTREES:
+        if folder.kind is _Kind.WORKTREES:
+            for name in _names(folder.descriptor):
                 self._add_inner(folder, name, is_new=is_new)
-            elif _is_setting(folder, name):
-                self._on_changed(f"{folder.path}/{name}")
+        elif is_new:
+            for name in _names(folder.descriptor):
+                if _is_setting(folder, name):
+                    self._on_changed(f"{folder.path}/{name}")
 
     def _handle(self, watch: int, name: str) -> None:
         if watch < 0:

@@ -65,5 +65,9 @@ class JobObject:
         return sys.platform == "win32"
 
     def prepare(self, request: CommandRequest) -> ProcessLaunch:
-        command = request.argv or ("cmd.exe", "/d", "/s", "/c", request.command)
-        return ProcessLaunch(command, clean_environment(), request.folder, "job")
+        return ProcessLaunch(
+            argv=request.argv or ("cmd.exe", "/d", "/s", "/c", request.command),
+            environment=clean_environment(),
+            folder=request.folder,
+            scope="job",
+        )

@@ -4,26 +4,33 @@ import os
 import shutil
 from pathlib import Path
 
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 SYSTEM_FOLDERS = ("/usr", "/opt", "/nix/store", "/home/linuxbrew/.linuxbrew")
 MERGED_FOLDERS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # on most systems links into /usr
-ETC_NAMES = (
-    "passwd", "group", "nsswitch.conf", "hosts", "host.conf", "services", "protocols", "localtime", "timezone",
-    "locale.conf", "machine-id", "ssl", "ca-certificates", "pki", "alternatives", "ld.so.cache", "ld.so.conf",
-    "ld.so.conf.d", "os-release", "lsb-release", "debian_version", "mime.types", "magic", "terminfo", "inputrc",
-    "fonts", "gitattributes", "bash_completion.d", "papersize", "paperspecs", "python3", "python3.11", "python3.12",
-    "python3.13", "java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "maven", "R", "perl", "emacs", "vim",
-)  # fmt: skip
+ETC_NAMES = _words(
+    """
+    passwd group nsswitch.conf hosts host.conf services protocols localtime timezone locale.conf machine-id ssl
+    ca-certificates pki alternatives ld.so.cache ld.so.conf ld.so.conf.d os-release lsb-release debian_version
+    mime.types magic terminfo inputrc fonts gitattributes bash_completion.d papersize paperspecs python3 python3.11
+    python3.12 python3.13 java-11-openjdk java-17-openjdk java-21-openjdk maven R perl emacs vim
+    """
+)
 # Toolchains in the home folder. Programs such as gem, uv and dotnet also store credentials in theirs, so only some
 # subfolders of these are listed.
-HOME_PATHS = (
-    ".pyenv", ".nvm", ".volta", ".fnm", ".bun", ".deno/bin", ".asdf", ".local/share/mise", ".local/share/pnpm",
-    ".cargo/bin", ".cargo/env", ".cargo/registry", ".cargo/git", ".rustup", "go/bin", "go/pkg", ".sdkman", ".jenv",
-    ".rbenv", ".rvm", ".gem/ruby", ".local/share/gem/ruby", ".local/bin", ".local/lib", ".local/pipx",
-    ".local/share/pipx", ".m2/repository", ".gradle/wrapper", ".juliaup", ".ghcup", ".opam", ".nimble/bin",
-    ".local/share/virtualenvs", ".virtualenvs", ".conda", "miniconda3", "anaconda3", "miniforge3",
-    ".config/git/ignore", ".local/share/uv/python", ".local/share/uv/tools", ".dotnet/dotnet", ".dotnet/host",
-    ".dotnet/packs", ".dotnet/sdk", ".dotnet/sdk-manifests", ".dotnet/shared", ".dotnet/templates", ".dotnet/tools",
-)  # fmt: skip
+HOME_PATHS = _words(
+    """
+    .pyenv .nvm .volta .fnm .bun .deno/bin .asdf .local/share/mise .local/share/pnpm .cargo/bin .cargo/env
+    .cargo/registry .cargo/git .rustup go/bin go/pkg .sdkman .jenv .rbenv .rvm .gem/ruby .local/share/gem/ruby
+    .local/bin .local/lib .local/pipx .local/share/pipx .m2/repository .gradle/wrapper .juliaup .ghcup .opam
+    .nimble/bin .local/share/virtualenvs .virtualenvs .conda miniconda3 anaconda3 miniforge3 .config/git/ignore
+    .local/share/uv/python .local/share/uv/tools .dotnet/dotnet .dotnet/host .dotnet/packs .dotnet/sdk
+    .dotnet/sdk-manifests .dotnet/shared .dotnet/templates .dotnet/tools
+    """
+)
 MANY_FILES = 100  # number of files in a folder from which a mount is cheaper than a copy
 
 

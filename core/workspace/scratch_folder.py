@@ -13,7 +13,7 @@ if sys.platform != "win32":
     import fcntl
 
 PREFIX = "journeyman-sandbox-"
-SMALLEST = 4096  # bytes to count for a file even if it is empty
+MIN_FILE_BYTES = 4096  # to count for a file even if it is empty
 YOUNG_S = 60.0  # age in seconds below which a folder may not be locked yet by its process
 
 
@@ -40,8 +40,8 @@ def _delete_and_unlock(path: Path, lock: int) -> None:
 
 def delete_folder(path: Path) -> None:
     """Delete a folder, even with subfolders that a command made inaccessible. Links are not followed."""
-    for folder, inner, _ in os.walk(path):
-        for subfolder in (Path(folder, name) for name in inner):
+    for folder, subfolders, _ in os.walk(path):
+        for subfolder in (Path(folder, name) for name in subfolders):
             if not subfolder.is_symlink():
                 subfolder.chmod(0o700)
     shutil.rmtree(path, ignore_errors=True)
@@ -50,10 +50,10 @@ def delete_folder(path: Path) -> None:
 def occupied_space(path: Path, limit: int) -> int:
     """Return how many bytes the files in a folder occupy on disk, without following links; stop beyond `limit`."""
     size = 0
-    for folder, inner, files in os.walk(path):
-        for name in (*inner, *files):
+    for folder, subfolders, files in os.walk(path):
+        for name in (*subfolders, *files):
             with contextlib.suppress(OSError):
-                size += max(512 * Path(folder, name).lstat().st_blocks, SMALLEST)
+                size += max(512 * Path(folder, name).lstat().st_blocks, MIN_FILE_BYTES)
         if size > limit:
             break
     return size

@@ -52,10 +52,13 @@ class Seatbelt:
         if request.permit.proxy:
             cause = "The profile can allow a local port, but not a Unix socket."
             raise Problem("Commands cannot be given network access on this machine yet.", cause, "Use fetch instead.")
-        command = with_limits(request, WATCHDOG)
-        arguments = (self._program, "-p", self.profile_text(request), *command)
-        scratch = {"TMPDIR": str(_scratch())}
-        return ProcessLaunch(arguments, clean_environment() | scratch, request.folder, "group", stdin_is_watchdog=True)
+        return ProcessLaunch(
+            argv=(self._program, "-p", self.profile_text(request), *with_limits(request, WATCHDOG)),
+            environment=clean_environment() | {"TMPDIR": str(_scratch())},
+            folder=request.folder,
+            scope="group",
+            stdin_is_watchdog=True,
+        )
 
     def profile_text(self, request: CommandRequest) -> str:
         """Return the sandbox profile for a command. If several rules match an access, the last one applies."""

@@ -114,8 +114,10 @@ def number_of(name: str, machine: str) -> int:
 def supervised_calls(machine: str, version: int) -> dict[int, str]:
     """Return the system calls, by number, that the filter passes to the supervisor under this Landlock ABI version."""
     names = [*_METADATA, *_PROCESS_LIMITS, *_ALL_PROCESSES_OF_A_USER]
-    names += _SIGNALS if version < _SCOPES_SIGNALS else ()
-    names += ["truncate"] if version < _KNOWS_TRUNCATION else []
+    if version < _SCOPES_SIGNALS:
+        names += _SIGNALS
+    if version < _KNOWS_TRUNCATION:
+        names.append("truncate")
     return {number: name for name in names if (number := number_of(name, machine)) >= 0}
 
 
@@ -124,7 +126,7 @@ def bubblewrap_filter(machine: str) -> bytes:
     sockets = [_load(_FIRST)]
     for family in (_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK):
         sockets += [_line(_EQUAL, family, 0, 1), _return(_SECCOMP_RET_ALLOW)]
-    return _filter(machine, _when(machine, "socket", [*sockets, _refuse(errno.EACCES)]))
+    return _with_common_rules(machine, _when(machine, "socket", [*sockets, _refuse(errno.EACCES)]))
 
 
 def landlock_filter(machine: str, version: int) -> bytes:
@@ -148,11 +150,11 @@ def landlock_filter(machine: str, version: int) -> bytes:
     if version < _KNOWS_TRUNCATION:
         for name, flags in (("open", _SECOND), ("openat", _THIRD)):
             lines += _when(machine, name, _refuse_truncation(flags))
-    return _filter(machine, lines)
+    return _with_common_rules(machine, lines)
 
 
-def _filter(machine: str, more: list[bytes]) -> bytes:
-    """Return a complete filter: the rules common to all sandboxes, then the instructions `more`."""
+def _with_common_rules(machine: str, special_lines: list[bytes]) -> bytes:
+    """Return a complete filter: the rules common to all sandboxes, then the special instructions of one."""
     lines = [
         _load(_MACHINE),
         _line(_EQUAL, MACHINES[machine], 1, 0),
@@ -175,7 +177,7 @@ def _filter(machine: str, more: list[bytes]) -> bytes:
     lines += _when(machine, "ioctl", [_load(_SECOND), *_refuse_values(_TERMINAL_INPUT, errno.EPERM)])
     usual = [line for value in _PERSONALITIES for line in (_line(_EQUAL, value, 0, 1), _return(_SECCOMP_RET_ALLOW))]
     lines += _when(machine, "personality", [_load(_FIRST), *usual, _refuse(errno.EPERM)])
-    return b"".join([*lines, *more, _return(_SECCOMP_RET_ALLOW)])
+    return b"".join([*lines, *special_lines, _return(_SECCOMP_RET_ALLOW)])
 
 
 def _deny(machine: str, names: Iterable[str], fault: int) -> list[bytes]:
@@ -209,9 +211,9 @@ def _load(offset: int) -> bytes:
     return _line(_LOAD, offset)
 
 
-def _line(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
-    """Return a BPF instruction. A jump skips `yes` instructions if its condition is true, and `no` otherwise."""
-    return struct.pack("HBBI", code, yes, no, value)
+def _line(code: int, value: int, skipped_if_true: int = 0, skipped_if_false: int = 0) -> bytes:
+    """Return a BPF instruction; a jump skips one of these numbers of instructions, depending on its condition."""
+    return struct.pack("HBBI", code, skipped_if_true, skipped_if_false, value)
 
 
 def _return(action: int) -> bytes:

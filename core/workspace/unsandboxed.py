@@ -21,5 +21,10 @@ class Unsandboxed:
         """Do nothing, because the launcher owns no resources."""
 
     def prepare(self, request: CommandRequest) -> ProcessLaunch:
-        arguments = with_limits(request, WATCHDOG)
-        return ProcessLaunch(arguments, clean_environment(), request.folder, "group", stdin_is_watchdog=True)
+        return ProcessLaunch(
+            argv=with_limits(request, WATCHDOG),
+            environment=clean_environment(),
+            folder=request.folder,
+            scope="group",
+            stdin_is_watchdog=True,
+        )

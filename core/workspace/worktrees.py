@@ -67,7 +67,8 @@ def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) 
     if not subfolder.is_dir():  # no file in the folder is committed
         remove_worktree(Worktree(str(top), str(worktree), BRANCH_PREFIX + name), discard=True)
         raise Problem(f"{folder} is not committed.", "A worktree would not contain it.", "Commit its files first.")
-    return NewWorktree(WorktreeCreated(str(top), str(worktree), BRANCH_PREFIX + name, base), subfolder)
+    event = WorktreeCreated(repository=str(top), folder=str(worktree), branch=BRANCH_PREFIX + name, base_commit=base)
+    return NewWorktree(event, subfolder)
 
 
 def repository_root(folder: Path) -> Path:
@@ -99,7 +100,9 @@ def list_worktrees(top: Path) -> list[Worktree]:
         folder = Path(fields["worktree"])
         changed = None if commands_run_in(folder) else _count_changes(folder)
         ahead = int(_git(top, "rev-list", "--count", f"HEAD..{branch}", environment=NO_FETCH))
-        worktrees.append(Worktree(str(top), str(folder), branch, changed, ahead))
+        worktrees.append(
+            Worktree(repository=str(top), folder=str(folder), branch=branch, changed_files=changed, commits_ahead=ahead)
+        )
     return worktrees
 
 

@@ -121,11 +121,11 @@ def test_what_a_program_removes_meanwhile_is_no_error(launcher: Bubblewrap, grou
     removed: list[str] = []
     original = bubblewrap._open_beneath
 
-    def open_beneath(root: Path, inner: Path) -> int:
-        if inner.name == ".vscode" and not removed:
-            removed.append(inner.name)
-            (root / inner).rmdir()
-        return original(root, inner)
+    def open_beneath(root: Path, relative_path: Path) -> int:
+        if relative_path.name == ".vscode" and not removed:
+            removed.append(relative_path.name)
+            (root / relative_path).rmdir()
+        return original(root, relative_path)
 
     launcher._weaken = None
     bubblewrap._open_beneath = open_beneath
