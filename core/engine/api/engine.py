@@ -16,6 +16,7 @@ from core.domain.events import (
     SessionEvent,
     UntrustedContentRead,
 )
+from core.domain.message_files import AttachedFile, EmbeddedText
 from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, is_untrusted, mark_as_data, new_boundary, source_label
 from core.domain.session_metadata import initial_title
@@ -90,34 +91,34 @@ class Engine(Maintenance, UserDecisions):
         journal: Journal,
         reader: Reader,
         runs: RunController,
-        drafts: LiveUpdates,
+        live_updates: LiveUpdates,
         settings: SettingsFile,
-        book: RuleStore,
+        rule_store: RuleStore,
         providers: Providers,
         skills: SkillService,
         proposals: ProposalStore,
         memories: Memories,
-        servers: McpServerService,
+        mcp_servers: McpServerService,
         packages: PackageService,
-        guests: ExternalAgents,
-        markup: Callable[[str], str] | None = None,
+        external_agents: ExternalAgents,
+        markdown_to_html: Callable[[str], str] | None = None,
     ) -> None:
         self._opened = opened
         self._journal = journal
         self._reader = reader
         self._runs = runs
-        self._drafts = drafts
+        self._live_updates = live_updates
         self.settings = settings
         self.providers = providers
         self.skills = skills
-        self.mcp_servers = servers
+        self.mcp_servers = mcp_servers
         self.packages = packages
-        self.external_agents = guests
+        self.external_agents = external_agents
         self.profile_files = ProfileFiles(opened.path.parent)
         self._proposals = proposals
-        self._book = book
-        self._markup = markup
-        self._approvals = Approvals(journal, reader, book, runs.claimed)
+        self._rule_store = rule_store
+        self._markdown_to_html = markdown_to_html
+        self._approvals = Approvals(journal, reader, rule_store, runs.claimed)
         self._memories = memories
         limits = partial(memory_limits, opened.path.parent)
         self.memory = MemoryService(memories, reader, proposals, lambda: self.proposals, limits)
@@ -154,7 +155,7 @@ class Engine(Maintenance, UserDecisions):
             self._opened.open_reader,
             self.providers.secrets,
             self.archive.purge,
-            self._markup,
+            self._markdown_to_html,
         )
 
     @cached_property
@@ -170,20 +171,20 @@ class Engine(Maintenance, UserDecisions):
         from core.engine.lifecycle.scheduler import Scheduler
         from core.store.schedule_store import ScheduleStore
 
-        book = ScheduleStore(self._opened.path, self._opened.database, frozen=self._opened.immutable)
-        return Scheduler(book, lambda: self.settings.current, self.start, self._reader.session)
+        store = ScheduleStore(self._opened.path, self._opened.database, frozen=self._opened.immutable)
+        return Scheduler(store, lambda: self.settings.current, self.start, self._reader.session)
 
     @cached_property
     def worktrees(self) -> "Worktrees":
         """Git worktrees in which sessions work."""
         from core.engine.lifecycle.worktrees import Worktrees
 
-        return Worktrees(self._book, self.sessions, self.is_active)
+        return Worktrees(self._rule_store, self.sessions, self.is_active)
 
     async def warm_up(self) -> None:
         """Import the modules that the user's first actions need, in a thread. Called once the window is visible."""
 
-        def make() -> None:
+        def import_modules() -> None:
             for kind in EVENT_CLASSES:
                 type_adapter(kind)
             tool_specs()
@@ -192,7 +193,7 @@ class Engine(Maintenance, UserDecisions):
 
         # Import pydantic here first: two threads that import it at the same time can see a partly initialized module.
         type_adapter("run_started")
-        await asyncio.to_thread(make)
+        await asyncio.to_thread(import_modules)
 
     async def sandbox_status(self) -> SandboxStatus:
         """Return how well commands are sandboxed on this system. The first call runs a command to find out."""
@@ -211,15 +212,14 @@ class Engine(Maintenance, UserDecisions):
         *origin: SessionEvent,
         worktree: bool = False,
         name: str = "",
-        files: Sequence[tuple[str, str, bytes]] = (),
-        embedded: Sequence[tuple[str, str]] = (),
+        files: Sequence[AttachedFile] = (),
+        embedded: Sequence[EmbeddedText] = (),
     ) -> str:
         """Create a session, start its first run as described by `began`, and return the session's ID.
 
         `origin` are events that record what started the session, such as a schedule. With `worktree` the session works
         in a new git worktree. `name` is the ID of the session; if empty, a new ID is generated. If `began` names no
-        model, the run uses the default model of its agent profile. `files` are attached to the task, as
-        (name, media type, contents), and so are the texts of `embedded`, as (name, text): what an editor inserted.
+        model, the run uses the default model of its agent profile. `files` and `embedded` are attached to the task.
         """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Describe the task.")
@@ -261,14 +261,13 @@ class Engine(Maintenance, UserDecisions):
         text: str,
         *,
         now: bool = False,
-        files: Sequence[tuple[str, str, bytes]] = (),
-        embedded: Sequence[tuple[str, str]] = (),
+        files: Sequence[AttachedFile] = (),
+        embedded: Sequence[EmbeddedText] = (),
         no_questions: bool = False,
     ) -> None:
-        """Send a message to a session, with files as (name, media type, contents); `embedded` as for `start`.
+        """Send a message to a session, with `files` and `embedded` attached, which are stored durably before it.
 
-        The files are stored durably before the message is. With `now` the reply in progress is interrupted.
-        `no_questions` is that of a run which the message starts.
+        With `now` the reply in progress is interrupted. `no_questions` applies to the run that the message starts.
         """
         inserted: tuple[str, ...] = ()
         if embedded:
@@ -286,11 +285,12 @@ class Engine(Maintenance, UserDecisions):
             session, message.text, now=now, attached=attached, typed=typed, no_questions=no_questions
         )
 
-    async def _store_files(self, files: Sequence[tuple[str, str, bytes]]) -> tuple[Attachment, ...]:
-        bodies = {blob_hash(body): body for _, _, body in files}
-        if bodies:
-            await self._journal.store_blobs(bodies)
-        return tuple(Attachment(name, kind, blob_hash(body), len(body)) for name, kind, body in files)
+    async def _store_files(self, files: Sequence[AttachedFile]) -> tuple[Attachment, ...]:
+        """Store the contents of the files durably, and return the attachments that refer to them."""
+        if not files:
+            return ()
+        await self._journal.store_blobs({blob_hash(file.body): file.body for file in files})
+        return tuple(Attachment(file.name, file.media_type, blob_hash(file.body), len(file.body)) for file in files)
 
     async def _with_mcp_mentions(self, session: str, text: str) -> ExpandedMessage:
         """Return the message with the MCP resources and prompts that it mentions.
@@ -317,10 +317,10 @@ class Engine(Maintenance, UserDecisions):
         if new:
             await self._journal.append(session, *(UntrustedContentRead("", source) for source in new))
 
-    def _embedded_sources(self, embedded: Sequence[tuple[str, str]], folder: Path) -> tuple[str, ...]:
+    def _embedded_sources(self, embedded: Sequence[EmbeddedText], folder: Path) -> tuple[str, ...]:
         """Return the untrusted source of texts that an editor inserted; () without texts or in a trusted folder."""
         source = ContentSource("folder")
-        trusted = trust_decision(self._book.current(), str(folder)) is True
+        trusted = trust_decision(self._rule_store.current(), str(folder)) is True
         return (source_label(source),) if embedded and is_untrusted(source, trusted=trusted) else ()
 
     async def _expand(self, text: str, folder: Path) -> str:
@@ -412,12 +412,13 @@ class Engine(Maintenance, UserDecisions):
         return self._journal.listen(listener)
 
     def subscribe_live_updates(self, listener: Callable[[LiveUpdate], None]) -> Unsubscribe:
-        return self._drafts.subscribe(listener)
+        return self._live_updates.subscribe(listener)
 
 
-def _embedded_files(embedded: Sequence[tuple[str, str]], boundary: str) -> list[tuple[str, str, bytes]]:
-    """Convert the texts that an editor inserted to attachments (name, media type, contents), marked as data."""
-    return [
-        (name, "text/plain", mark_as_data(text, ContentSource("folder", name), boundary).encode("utf-8", "replace"))
-        for name, text in embedded
-    ]
+def _embedded_files(embedded: Sequence[EmbeddedText], boundary: str) -> list[AttachedFile]:
+    """Convert the texts that an editor inserted to files, marked as data."""
+    files = []
+    for name, text in embedded:
+        marked = mark_as_data(text, ContentSource("folder", name), boundary)
+        files.append(AttachedFile(name, "text/plain", marked.encode("utf-8", "replace")))
+    return files

@@ -31,7 +31,7 @@ class Queries:
     _opened: DataFolder
     _journal: Journal
     _reader: Reader
-    _book: RuleStore
+    _rule_store: RuleStore
 
     def children(self, session: str) -> list[SessionRow]:
         """Return the sessions of a session's sub-agents, oldest first; `parent_call` is the call that started each."""
@@ -59,8 +59,8 @@ class Queries:
             reader = self._opened.open_reader()
             try:
                 today = local_date()
-                fitting = [row.id for row in reader.sessions() if matches_filters(query, row, today)]
-                return reader.search(query.words, limit, fitting if query.filters else None, query.step_kinds)
+                matching = [row.id for row in reader.sessions() if matches_filters(query, row, today)]
+                return reader.search(query.words, limit, matching if query.filters else None, query.step_kinds)
             finally:
                 reader.close()
 
@@ -99,11 +99,11 @@ class Queries:
 
     def profiles(self) -> dict[str, AgentProfile]:
         """Return the agent profiles that the user has defined, by name."""
-        return load_profiles(self._opened.path.parent)[0]
+        return load_profiles(self._opened.path.parent).profiles
 
     def invalid_profiles(self) -> dict[str, Problem]:
         """Return the errors of the agent profiles that cannot be used, by name."""
-        return load_profiles(self._opened.path.parent)[1]
+        return load_profiles(self._opened.path.parent).errors
 
     def instructions(self, folder: Path) -> tuple[InstructionFile, ...]:
         """Return the instruction files that a new run in this folder would use, or not use and why."""
@@ -115,4 +115,4 @@ class Queries:
         return [(self.session(session), question) for session, question in self._reader.questions()]
 
     def _followed(self, folder: Path) -> FollowedFiles:
-        return followed_files(self._book.current(), folder)
+        return followed_files(self._rule_store.current(), folder)

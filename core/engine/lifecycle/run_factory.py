@@ -37,7 +37,7 @@ class RunFactory:
     """Creates and executes runs.
 
     Attributes:
-        book: the permission rules that tool calls are checked against.
+        rule_store: the permission rules that tool calls are checked against.
         agent_connections: the connections to external agents.
         tiers: returns which models are used for which kind of work.
         compact_at: returns the context size in tokens at which compaction starts, as set by the user; 0 for no limit.
@@ -49,9 +49,9 @@ class RunFactory:
 
     journal: Journal
     reader: Reader
-    drafts: LiveUpdates
+    live_updates: LiveUpdates
     models: ModelCatalog
-    book: RuleStore
+    rule_store: RuleStore
     agent_connections: AgentPool
     tiers: Callable[[], Tiers] = lambda: NO_TIERS
     compact_at: Callable[[], int] = lambda: 0
@@ -100,15 +100,15 @@ class RunFactory:
         return RunContext(
             session=session, tool_context=tool_context, model_name=started.model, model=model,
             attended=started.interactive, conversation=conversation, journal=self.journal, reader=self.reader,
-            live_updates=self.drafts,
-            evaluate=partial(check_policy, self.book), admit_question=self.question_slots.admit,
+            live_updates=self.live_updates,
+            evaluate=partial(check_policy, self.rule_store), admit_question=self.question_slots.admit,
             models=models, tiers=self.tiers,
             accepts_images=self._accepts_images, compact_at=self.compact_at,
             supports_tool_calls=self.models.supports_tools, note_prompt_speed=self.models.note_prompt_speed,
             record_tool_support=self.models.record_tool_support,
             claimed=claimed, delegate=agents.delegate, check_agent=agents.check_agent, skills=self.skills,
             proposals=self.proposals,
-            trusted=trust_decision(self.book.current(), str(tool_context.folder)) is True,
+            trusted=trust_decision(self.rule_store.current(), str(tool_context.folder)) is True,
         )  # fmt: skip
 
     def _accepts_images(self, model: str) -> bool | None:

@@ -75,13 +75,13 @@ class Scheduler:
 
     def __init__(
         self,
-        book: ScheduleStore,
+        store: ScheduleStore,
         settings: Callable[[], Settings],
         start: StartSession,
         session: Callable[[str], SessionRow | None],
         clock: Clock = now,
     ) -> None:
-        self._book = book
+        self._store = store
         self._settings = settings
         self._start = start
         self._session = session
@@ -91,7 +91,7 @@ class Scheduler:
         self.running = False
 
     def all(self) -> list[Schedule]:
-        return self._book.read()
+        return self._store.read()
 
     async def add(self, request: ScheduleRequest) -> Schedule:
         """Save a schedule. Raise Problem if it is not valid."""
@@ -117,7 +117,7 @@ class Scheduler:
             script=request.script,
             worktree=request.worktree,
         )
-        await self._book.save(schedule)
+        await self._store.save(schedule)
         self._changed.set()
         return schedule
 
@@ -127,7 +127,7 @@ class Scheduler:
         if len(matches) != 1:
             message = f"Several schedules start with {name!r}." if matches else f"There is no schedule {name!r}."
             raise Problem(message, "", "List them with `journeyman schedule`.")
-        await self._book.remove(matches[0].id)
+        await self._store.remove(matches[0].id)
         return matches[0]
 
     def stop(self) -> None:
@@ -142,7 +142,7 @@ class Scheduler:
         also after an exception in `on_due`.
         If the data folder is open read-only, return at once: the process that may write starts the sessions.
         """
-        if not self._book.can_write:
+        if not self._store.can_write:
             return
 
         report = partial(_report_due, on_due, on_error)
@@ -190,7 +190,7 @@ class Scheduler:
             return await self._save_change(replace(updated, error=why))
         if late and schedule.on_missed == "skip":
             return await self._save_change(updated)
-        if not await self._book.update(replace(updated, error=INTERRUPTED_START)):
+        if not await self._store.update(replace(updated, error=INTERRUPTED_START)):
             return DueResult(updated)  # The schedule was removed meanwhile.
         trigger = ScheduleTriggered(schedule.id, due.last, schedule.interval, updated.missed_count - 1, late)
         try:
@@ -203,7 +203,7 @@ class Scheduler:
         return await self._save_change(replace(updated, last_session=session, missed_count=0), session)
 
     async def _save_change(self, updated: Schedule, session: str = "") -> DueResult:
-        await self._book.update(updated)
+        await self._store.update(updated)
         return DueResult(updated, session)
 
     def _run_settings(self, schedule: Schedule) -> RunStarted:

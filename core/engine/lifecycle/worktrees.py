@@ -30,15 +30,15 @@ class Worktrees:
     """Manages git worktrees. `sessions` returns all sessions; `is_active` returns whether a session is active."""
 
     def __init__(
-        self, book: RuleStore, sessions: Callable[[], list[SessionRow]], is_active: Callable[[str], bool]
+        self, rule_store: RuleStore, sessions: Callable[[], list[SessionRow]], is_active: Callable[[str], bool]
     ) -> None:
-        self._book = book
+        self._rule_store = rule_store
         self._sessions = sessions
         self._is_active = is_active
 
     async def start(self, task: str, folder: Path, begin: StartInWorktree) -> str:
         """Start a session in a new worktree with the folder's trust. If that fails, the worktree is removed."""
-        trust = trust_decision(self._book.current(), str(folder))
+        trust = trust_decision(self._rule_store.current(), str(folder))
         if trust is False:
             do = "Trust the folder, or work without a worktree."
             raise Problem("You do not trust this folder.", "Git would run commands from the repository's settings.", do)
@@ -46,7 +46,7 @@ class Worktrees:
             create_worktree, folder, initial_title(task), follow_settings=trust is True
         )
         try:
-            await copy_trust(self._book, str(folder), str(session_folder))
+            await copy_trust(self._rule_store, str(folder), str(session_folder))
             return await begin(session_folder, (event,))
         except BaseException:
             await self._drop(_tree(event), lose=True)
@@ -79,7 +79,7 @@ class Worktrees:
 
     async def _drop(self, tree: Worktree, *, lose: bool) -> None:
         await run_to_completion(remove_worktree, tree, discard=lose)
-        await revoke_folder(self._book, tree.folder)
+        await revoke_folder(self._rule_store, tree.folder)
 
 
 def _tree(event: WorktreeCreated) -> Worktree:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.memory import MEMORY_KINDS
 from core.domain.problems import Problem
@@ -65,7 +65,14 @@ class AgentProfile:
 DEFAULT_PROFILE = AgentProfile()
 
 
-def load_profiles(home: Path) -> tuple[dict[str, AgentProfile], dict[str, Problem]]:
+class LoadedProfiles(NamedTuple):
+    """The profiles that can be used, and the errors of the others, by name."""
+
+    profiles: dict[str, AgentProfile]
+    errors: dict[str, Problem]
+
+
+def load_profiles(home: Path) -> LoadedProfiles:
     """Return all valid profiles by file name, and the errors of the invalid ones."""
     profiles: dict[str, AgentProfile] = {}
     invalid: dict[str, Problem] = {}
@@ -74,7 +81,7 @@ def load_profiles(home: Path) -> tuple[dict[str, AgentProfile], dict[str, Proble
             profiles[path.stem] = load_profile(home, path.stem)
         except Problem as problem:
             invalid[path.stem] = problem
-    return profiles, invalid
+    return LoadedProfiles(profiles, invalid)
 
 
 def load_profile(home: Path, name: str) -> AgentProfile:

@@ -40,7 +40,7 @@ SkillOffers = Sequence[tuple[OfferedSkill, SkillRow]]
 
 
 async def prepare_start(
-    began: RunStarted, folder: Path, home: Path, book: RuleStore, *, safe: bool = False,
+    began: RunStarted, folder: Path, home: Path, rule_store: RuleStore, *, safe: bool = False,
     unconfigured: Callable[[], Collection[str]] = tuple, skills: SkillService | None = None,
     mcp_tools: Callable[[], Collection[str]] = tuple, needs_compact: Callable[[str], Awaitable[bool]] | None = None,
 ) -> RunStarted:  # fmt: skip
@@ -55,7 +55,7 @@ async def prepare_start(
     if not began.prompt_size:
         compact = needs_compact is not None and not began.reviewed_session and await needs_compact(began.model)
         began = replace(began, prompt_size="compact" if compact else "full")
-    obeys = None if safe else followed_files(book.current(), folder)
+    obeys = None if safe else followed_files(rule_store.current(), folder)
     offered = await skills.offered(folder, safe=safe) if skills else ()
     return await asyncio.to_thread(
         _prepare, began, folder, home, obeys, unconfigured(), offered, () if safe else mcp_tools()

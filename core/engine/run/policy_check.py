@@ -41,13 +41,15 @@ from core.workspace.installation import installation_inside
 from core.workspace.threads import run_to_completion
 
 
-async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, parameters: Any) -> PolicyDecision:
+async def check_policy(
+    rule_store: RuleStore, run: RunContext, tool: Tool, call: str, parameters: Any
+) -> PolicyDecision:
     """Return the current decision on a call. Raise Problem if the call names a path that cannot be examined."""
     web = run.tool_context.web
     proposed, start, rules = (
         propose_call(tool, parameters, call, web.host if web else ""),
         run.conversation.start,
-        book.current().rules,
+        rule_store.current().rules,
     )
     assert start is not None
     grants = parse_grants(start.allow, run_id(run.session, run.conversation.run))

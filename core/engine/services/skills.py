@@ -53,9 +53,9 @@ class SkillService:
     would work.
     """
 
-    def __init__(self, library: SkillLibrary, book: RuleStore) -> None:
+    def __init__(self, library: SkillLibrary, rule_store: RuleStore) -> None:
         self.library = library
-        self._book = book
+        self._rule_store = rule_store
 
     async def list(self, folder: Path | None = None) -> tuple[SkillRow, ...]:
         """List every skill in order of precedence, with its state in the folder."""
@@ -205,7 +205,7 @@ class SkillService:
                 check_rule(rule)
                 rules.append(rule)
         if rules:
-            await self._book.add(rules)
+            await self._rule_store.add(rules)
         return tuple(rule.description for rule in rules)
 
     async def _version(self, row: SkillRow, latest: tuple[int, str]) -> int:
@@ -225,10 +225,12 @@ class SkillService:
         if root is not None:
             relative = skill_folder.relative_to(root).as_posix()
             opened = await asyncio.to_thread(self.library.open, key)
-            await pin_files(self._book, str(root), {f"{relative}/{file.path}": file.digest for file in opened.files})
+            await pin_files(
+                self._rule_store, str(root), {f"{relative}/{file.path}": file.digest for file in opened.files}
+            )
 
     def _obeys(self, folder: Path | None) -> TrustCheck | None:
-        return followed_files(self._book.current(), folder).follows_digest if folder else None
+        return followed_files(self._rule_store.current(), folder).follows_digest if folder else None
 
 
 def _resolved(folder: Path | None) -> Path | None:
