@@ -29,9 +29,11 @@ MCP_FILE = ".mcp.json"
 INSTRUCTION_FOLDERS = (".agents", ".claude/skills", ".claude/commands", ".journeyman")
 # The instruction files shown to the user. Every other one belongs to one of these, such as the files of a skill.
 LISTED_PATTERNS = (*NAMES, MCP_FILE, ".agents/commands/*.md", "*/skills/*/SKILL.md", ".journeyman/*")
-MAX_FILES, MAX_DEPTH = 2_000, 8
+MAX_FILES = 2_000
+MAX_DEPTH = 8
 # How many files, and characters of each, are shown before the user decides on trust: at least what a prompt contains.
-MAX_SHOWN_FILES, MAX_SHOWN_CHARS = 20, 50_000
+MAX_SHOWN_FILES = 20
+MAX_SHOWN_CHARS = 50_000
 UNREADABLE_MARK = "-"  # takes the place of a digest if a file cannot be read, so that it is never followed
 NOT_TRUSTED = "You have not trusted this folder (`journeyman trust`), so the file was ignored."
 CHANGED_SINCE_TRUST = "The file has changed since you trusted this folder (`journeyman trust`), so it was ignored."
@@ -223,8 +225,9 @@ def _key(folder: str) -> str:
 
 
 def _pins(decision: PermissionRule) -> dict[str, str]:
+    """Return the digests of the trusted contents by path. The decision stores each as `DIGEST PATH`."""
     pairs = (text.split(" ", 1) for text in decision.matches if " " in text)
-    return {name: mark for mark, name in pairs}
+    return {name: digest for digest, name in pairs}
 
 
 def _files_below(broker: FileBroker, folder: str, depth: int = 0) -> Iterator[str]:
@@ -236,10 +239,9 @@ def _files_below(broker: FileBroker, folder: str, depth: int = 0) -> Iterator[st
         path = f"{folder}/{name}"
         if kind == "folder":
             yield from _files_below(broker, path, depth + 1)
-        elif kind == "link" and (below := list(_files_below(broker, path, depth + 1))):
-            yield from below
-        else:
-            yield path
+            continue
+        files = list(_files_below(broker, path, depth + 1)) if kind == "link" else []
+        yield from files or [path]
 
 
 def _contents(broker: FileBroker, name: str) -> bytes | None:
@@ -255,10 +257,12 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
     Refused are a whole disk, a home folder, Journeyman's data folder, Journeyman itself, folders of the running system
     or with sockets, and folders such as `.git` in which every file would be protected from an agent in the parent.
     """
-    real, home, data = folder.resolve(), Path.home().resolve(), data.resolve()
-    why, do = system_state_reason(real), "Choose or create a folder inside it."
-    if why:
-        do = "Choose a folder on a disk, such as one in your home folder."
+    real = folder.resolve()
+    home = Path.home().resolve()
+    data = data.resolve()
+    fix = "Choose or create a folder inside it."
+    if why := system_state_reason(real):
+        fix = "Choose a folder on a disk, such as one in your home folder."
     elif real == Path(real.anchor):
         why = "It is the root of the disk"
     elif is_in_installation(real):
@@ -270,9 +274,9 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
     elif any(socket_folder.is_relative_to(real) for socket_folder in _socket_folders()):
         why = "It contains the sockets of running programs"
     elif why := place_reason(real, home):
-        do = "Choose the project that contains the folder, or work in a copy."
+        fix = "Choose the project that contains the folder, or work in a copy."
     if why:
-        raise Problem(f"An agent cannot work in {real}.", f"{why}.", do)
+        raise Problem(f"An agent cannot work in {real}.", f"{why}.", fix)
 
 
 def _socket_folders() -> Iterator[Path]:

@@ -94,8 +94,9 @@ def load_profile(home: Path, name: str) -> AgentProfile:
     path = home / FOLDER / f"{name}.toml"
     if len(name) > MAX_NAME_LENGTH or not NAME.fullmatch(name) or not path.is_file():
         names = sorted(file.stem for file in (home / FOLDER).glob("*.toml"))
-        close = get_close_matches(name, names, n=1)
-        why = f"Did you mean {close[0]!r}?" if close else f"The agents are: {', '.join(names)}." if names else ""
+        why = f"The agents are: {', '.join(names)}." if names else ""
+        if close := get_close_matches(name, names, n=1):
+            why = f"Did you mean {close[0]!r}?"
         raise Problem(f"There is no agent {name!r}.", why, f"Create {name}.toml in {home / FOLDER}.")
     try:
         if path.stat().st_size > MAX_FILE_SIZE:

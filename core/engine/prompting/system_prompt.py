@@ -19,13 +19,13 @@ from core.domain.events import RunStarted
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, mark_as_data, new_boundary
-from core.domain.skill import DESCRIPTION_LIMIT, SKILL_SOURCES, OfferedSkill, SkillRow
+from core.domain.skill import DESCRIPTION_LIMIT, SKILL_SOURCES
 from core.domain.text import Text
 from core.domain.visible import visible
 from core.engine.policy.trust import FollowedFiles, followed_files
 from core.engine.prompting.instructions import LoadedInstructions, load_instructions, nested_instructions
 from core.engine.prompting.profiles import AgentProfile, load_profile, profile_prompt
-from core.engine.services.skills import SkillService
+from core.engine.services.skills import SkillOffer, SkillService
 from core.store.rule_store import RuleStore
 from core.tools.catalogue import COMPACT_TOOLS, tool_names
 from core.tools.folder_walk import FolderWalk, printable_path
@@ -33,17 +33,25 @@ from core.tools.more_tools import DEFERRED_TOOLS, MORE_TOOLS_NAME
 from core.tools.recall_dropped import RECALL_DROPPED
 from core.tools.skill_tools import USE_SKILL
 
-MAX_LISTED_FILES, MAX_LIST_CHARS = 20, 600  # limits of the list of the folder's files in a compact prompt
+# Limits of the list of the folder's files in a compact prompt.
+MAX_LISTED_FILES = 20
+MAX_LIST_CHARS = 600
 SKILLS_MAX_CHARS = 4_000  # limit of each of the two skill lists in a prompt
 SKILL_DESCRIPTION_MAX_CHARS = DESCRIPTION_LIMIT
-SkillOffers = Sequence[tuple[OfferedSkill, SkillRow]]
 
 
 async def prepare_start(
-    began: RunStarted, folder: Path, home: Path, rule_store: RuleStore, *, safe: bool = False,
-    unconfigured: Callable[[], Collection[str]] = tuple, skills: SkillService | None = None,
-    mcp_tools: Callable[[], Collection[str]] = tuple, needs_compact: Callable[[str], Awaitable[bool]] | None = None,
-) -> RunStarted:  # fmt: skip
+    began: RunStarted,
+    folder: Path,
+    home: Path,
+    rule_store: RuleStore,
+    *,
+    safe: bool = False,
+    unconfigured: Callable[[], Collection[str]] = tuple,
+    skills: SkillService | None = None,
+    mcp_tools: Callable[[], Collection[str]] = tuple,
+    needs_compact: Callable[[str], Awaitable[bool]] | None = None,
+) -> RunStarted:
     """Return the RunStarted event completed with the system prompt, the tools and the skills.
 
     Args:
@@ -55,10 +63,10 @@ async def prepare_start(
     if not began.prompt_size:
         compact = needs_compact is not None and not began.reviewed_session and await needs_compact(began.model)
         began = replace(began, prompt_size="compact" if compact else "full")
-    obeys = None if safe else followed_files(rule_store.current(), folder)
+    follows = None if safe else followed_files(rule_store.current(), folder)
     offered = await skills.offered(folder, safe=safe) if skills else ()
     return await asyncio.to_thread(
-        _prepare, began, folder, home, obeys, unconfigured(), offered, () if safe else mcp_tools()
+        _prepare, began, folder, home, follows, unconfigured(), offered, () if safe else mcp_tools()
     )
 
 
@@ -73,50 +81,66 @@ def _prepare(
     home: Path,
     follows: FollowedFiles | None,
     absent: Collection[str],
-    offered: SkillOffers,
+    offered: Sequence[SkillOffer],
     extra_tools: Collection[str],
 ) -> RunStarted:
     profile = load_profile(home, began.profile)
-    instructions = [] if is_external_agent(began.model) else load_instructions(folder, home, follows)
+    is_external = is_external_agent(began.model)
+    is_review = bool(began.reviewed_session)
+    compact = began.prompt_size == "compact" and not is_review
+    instructions = [] if is_external or is_review else load_instructions(folder, home, follows)
     boundary = began.boundary or new_boundary()
-    unavailable = {*absent, *(() if offered else (USE_SKILL,))}
-    available = [name for name in (*tool_names(), *extra_tools) if name not in unavailable]
-    tools = tuple(name for name in available if profile.tools is None or name in profile.tools)
-    if began.script_role or began.reviewed_session:  # Sub-agents and reviews have only the tools in `began`.
-        tools = tuple(name for name in tools if name in began.tools)
-    compact = began.prompt_size == "compact" and not began.reviewed_session
-    if compact and profile.tools is None:
-        tools = tuple(name for name in tools if name in COMPACT_TOOLS)
-    if not DEFERRED_TOOLS.keys() & set(tools):
-        tools = tuple(name for name in tools if name != MORE_TOOLS_NAME)
-    tools = tools or (RECALL_DROPPED,)  # In RunStarted, an empty tuple would mean all tools.
-    offered = [offer for offer in offered if offer[0].name not in began.excluded] if USE_SKILL in tools else ()
-    if began.reviewed_session:
-        instructions = []
-    project_skills = [offer for offer in offered if offer[1].source == "folder"]
-    other_skills = [offer for offer in offered if offer[1].source != "folder"]
-    system = _replaceable(home, "review") if began.reviewed_session else system_prompt(profile, home, compact=compact)
+    tools = _tools(began, profile, {*absent, *(() if offered else (USE_SKILL,))}, extra_tools, compact=compact)
+    offered = [offer for offer in offered if offer.skill.name not in began.excluded] if USE_SKILL in tools else ()
+    project_skills = [offer for offer in offered if offer.row.source == "folder"]
+    other_skills = [offer for offer in offered if offer.row.source != "folder"]
+    system = _replaceable(home, "review") if is_review else system_prompt(profile, home, compact=compact)
     own = _own_instructions(instructions)
-    project = [loaded for loaded in instructions if not loaded.is_own]
-    files = file_list(folder) if compact and not is_external_agent(began.model) else ""
+    nested = nested_instructions(folder) if follows and not is_review else []
     context = session_context(
-        folder, today(), boundary, skills_section(project_skills, "folder_skills"), project, files
+        folder,
+        today(),
+        boundary,
+        skills_section(project_skills, "folder_skills"),
+        [loaded for loaded in instructions if not loaded.is_own],
+        file_list(folder) if compact and not is_external else "",
     )
-    if follows and not began.reviewed_session and (nested := nested_instructions(folder)):
-        context = _sections(context, _nested_list(nested, boundary))
-    if began.script_role:
-        context += "\n\n" + _template("helper", name=began.script_role)
-    if began.output_schema.head:
-        context += "\n\n" + _template("shape", schema=began.output_schema.head)
+    context = _sections(
+        context,
+        _nested_list(nested, boundary) if nested else "",
+        _template("helper", name=began.script_role) if began.script_role else "",
+        _template("shape", schema=began.output_schema.head) if began.output_schema.head else "",
+    )
     return replace(
         began,
         system_prompt=Text(_sections(system, own, _template("data"), skills_section(other_skills, "skills"))),
-        session_context=Text() if is_external_agent(began.model) else Text(context),  # an external agent has its own
+        session_context=Text() if is_external else Text(context),  # an external agent has its own
         tools=tools,
         instruction_files=tuple(loaded.file for loaded in instructions),
         boundary=boundary,
-        skills=tuple(skill for skill, _ in offered),
+        skills=tuple(offer.skill for offer in offered),
     )
+
+
+def _tools(
+    began: RunStarted,
+    profile: AgentProfile,
+    unavailable: Collection[str],
+    extra_tools: Collection[str],
+    *,
+    compact: bool,
+) -> tuple[str, ...]:
+    """Return the names of the tools of a run. `extra_tools` are those of MCP servers."""
+    names = [name for name in (*tool_names(), *extra_tools) if name not in unavailable]
+    if profile.tools is not None:
+        names = [name for name in names if name in profile.tools]
+    if began.script_role or began.reviewed_session:  # Sub-agents and reviews have only the tools in `began`.
+        names = [name for name in names if name in began.tools]
+    if compact and profile.tools is None:
+        names = [name for name in names if name in COMPACT_TOOLS]
+    if DEFERRED_TOOLS.keys().isdisjoint(names):
+        names = [name for name in names if name != MORE_TOOLS_NAME]
+    return tuple(names) or (RECALL_DROPPED,)  # In RunStarted, an empty tuple would mean all tools.
 
 
 def _replaceable(home: Path, name: str, /, **values: str) -> str:
@@ -131,13 +155,13 @@ def _replaceable(home: Path, name: str, /, **values: str) -> str:
     return Template(text).safe_substitute(values) if text else _template(name, **values)
 
 
-def skills_section(offered: SkillOffers, template: str) -> str:
+def skills_section(offered: Sequence[SkillOffer], template: str) -> str:
     """Return the prompt section that lists the skills, within `SKILLS_MAX_CHARS`.
 
     If the list is too long, descriptions are shortened first, then omitted, and finally the least used skills are
     omitted. The order does not depend on the use, so that the section rarely changes and stays in prompt caches.
     """
-    rows = [row for _, row in offered if not row.user_only]
+    rows = [offer.row for offer in offered if not offer.row.user_only]
     if not rows:
         return ""
     rows.sort(key=lambda row: (not row.pinned, SKILL_SOURCES.index(row.source), -row.use_count, row.name))
@@ -215,12 +239,11 @@ def _sections(*parts: str) -> str:
 
 
 def _marked_instructions(instructions: LoadedInstructions, boundary: str) -> str:
-    cut = (
-        f"\n[Truncated after {instructions.file.included:,} characters. Read the file for the rest.]"
-        if instructions.file.size > instructions.file.included
-        else ""
-    )
-    return mark_as_data(instructions.text, ContentSource("folder", instructions.file.name), boundary) + cut
+    file = instructions.file
+    marked = mark_as_data(instructions.text, ContentSource("folder", file.name), boundary)
+    if file.size > file.included:
+        marked += f"\n[Truncated after {file.included:,} characters. Read the file for the rest.]"
+    return marked
 
 
 def _template(name: str, /, **values: str) -> str:
