@@ -141,8 +141,11 @@ class Engine(Maintenance, UserDecisions):
         from core.memory.proposal_actions import MemoryProposals
         from core.skills.proposal_actions import SkillProposals
 
-        skills, memories = SkillProposals(self.skills.library), MemoryProposals(self._memories)
-        return ProposalQueue(self._proposals, skills=skills, memories=memories)
+        return ProposalQueue(
+            self._proposals,
+            skills=SkillProposals(self.skills.library),
+            memories=MemoryProposals(self._memories),
+        )
 
     @cached_property
     def exchange(self) -> "ExchangeService":

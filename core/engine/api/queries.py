@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.event_values import InstructionFile
 from core.domain.events import EventRecord
@@ -23,6 +24,13 @@ from core.store.reader import Reader
 from core.store.rule_store import RuleStore
 from core.store.search import SearchHit
 from core.workspace.git_branch import current_branch, is_worktree
+
+
+class OpenQuestion(NamedTuple):
+    """A question that waits for the user, and its session."""
+
+    session: SessionRow
+    question: Question
 
 
 class Queries:
@@ -110,9 +118,9 @@ class Queries:
         loaded = load_instructions(folder, self._opened.path.parent, self._followed(folder))
         return tuple(item.file for item in loaded)
 
-    def open_questions(self) -> list[tuple[SessionRow, Question]]:
+    def open_questions(self) -> list[OpenQuestion]:
         """Return the open questions, oldest first."""
-        return [(self.session(session), question) for session, question in self._reader.questions()]
+        return [OpenQuestion(self.session(session), question) for session, question in self._reader.questions()]
 
     def _followed(self, folder: Path) -> FollowedFiles:
         return followed_files(self._rule_store.current(), folder)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.clock import now
 from core.domain.events import RunInterrupted
@@ -28,6 +29,13 @@ from core.store.data_folder import DataFolder
 from core.store.rule_store import LoadedRules
 from core.store.untrusted_files import mark_reviewed, read_untrusted_files
 from core.workspace.paths import check_workspace
+
+
+class OpenPermissionRequest(NamedTuple):
+    """A permission request that waits for the user, and its session."""
+
+    session: SessionRow
+    pending: PendingPermissionRequest
 
 
 class UserDecisions(Queries):
@@ -60,9 +68,10 @@ class UserDecisions(Queries):
                 await self._journal.append(root, RunInterrupted("Journeyman exited during the call.", calls))
         return session
 
-    def permission_requests(self) -> list[tuple[SessionRow, PendingPermissionRequest]]:
+    def permission_requests(self) -> list[OpenPermissionRequest]:
         """Return the open permission requests, oldest first."""
-        return [(self.session(pending.session), pending) for pending in self._reader.permission_requests()]
+        requests = self._reader.permission_requests()
+        return [OpenPermissionRequest(self.session(pending.session), pending) for pending in requests]
 
     async def allow(
         self,

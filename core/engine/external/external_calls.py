@@ -257,7 +257,8 @@ class ExternalCalls:
 
         A call that names neither a command nor files of the folder may have read anything, so it counts as untrusted.
         """
-        run, kind = self._run, call.actual_kind()
+        run = self._run
+        kind = call.actual_kind()
         if call.kind == "fetch" or (kind != "edit" and call.names_url()):
             source = ContentSource("web", first_line(call.title))
         elif kind == "execute":
@@ -394,7 +395,8 @@ def relative_path(path: str, folder: Path) -> str:
 
 def unified_diff(diff: AgentFileDiff) -> str:
     """Return a unified diff, or only the new line count if it would take long to compute."""
-    before, after = (diff.before or "").splitlines(), diff.after.splitlines()
+    before = (diff.before or "").splitlines()
+    after = diff.after.splitlines()
     if len(before) + len(after) > 20_000 or not is_quickly_matched(before, after):
         return f"[{diff.path}: {len(after):,} lines]"
     return "\n".join(difflib.unified_diff(before, after, diff.path, diff.path, lineterm="", n=2))

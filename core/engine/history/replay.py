@@ -52,6 +52,7 @@ from core.domain.text import Text
 from core.engine.history.fork import CUT_RESULT
 from core.engine.run.acceptance import CHECK_REASON
 from core.engine.run.background_agents import AGENT_REASON
+from core.engine.run.execute import ExecutedCall
 from core.engine.run.loop import run_turns
 from core.engine.run.run_context import RunContext
 from core.engine.services.hooks import HOOK_REASON, NO_OUTCOME, HookMoment, HookOutcome, hook_outcome
@@ -198,7 +199,8 @@ class _Replayer:
 
     async def _write(self, entry: EventRecord) -> None:
         """Write the recorded event and note whether the engine offered the same one. Resolve the offer if so."""
-        event, kind = entry.event, EVENT_KINDS[type(entry.event)]
+        event = entry.event
+        kind = EVENT_KINDS[type(event)]
         offer = await self._find_offer(entry)
         if offer:
             self._note_origin(entry, "played", None)
@@ -209,17 +211,16 @@ class _Replayer:
             self._note_origin(entry, "different", self._instead)
         if offer is None and _ends_run(event):
             await self._cancel_engine()
-        blobs = {name: self._reader.blob(name) for name in blob_names(event)}
-        record = await self._journal.append_timed(
-            entry.session, [(entry.at, event)], blobs={n: b for n, b in blobs.items() if b}
-        )
+        blobs = {name: body for name in blob_names(event) if (body := self._reader.blob(name))}
+        record = await self._journal.append_timed(entry.session, [(entry.at, event)], blobs=blobs)
         self._run_active = _is_run_active(self._run_active, event)
+        started = {REQUEST} if isinstance(event, RequestSent) else _call_ids(event)
         if offer is None:
             self._result.injected[kind] += 1
-            self._injected_starts |= {REQUEST} if isinstance(event, RequestSent) else _call_ids(event)
+            self._injected_starts |= started
             return
         self._result.regenerated[kind] += 1
-        self._injected_starts -= {REQUEST} if isinstance(event, RequestSent) else _call_ids(event)
+        self._injected_starts -= started
         self._index += 1
         offer.events.pop(0)
         if not offer.events:
@@ -270,12 +271,12 @@ class _Replayer:
         start = self._conversation.start
         assert start is not None
         self._journal.closed = False
-        coming = (entry.event for entry in self._entries[self._index :])
+        rest = [entry.event for entry in self._entries[self._index :]]
         run = RunContext(
             session=self._entries[0].session,
             tool_context=self._tool_context,
             model_name=start.model,
-            model=RecordedModel(recorded_outcomes(coming), self._full_text, self._recorded_window()),
+            model=RecordedModel(recorded_outcomes(rest), self._full_text, self._recorded_window()),
             conversation=self._conversation,
             journal=self._journal,
             reader=self._reader,
@@ -298,8 +299,7 @@ class _Replayer:
 
         The replay needs it because the length of a recalled result depends on it.
         """
-        requests = (entry.event for entry in self._entries[self._index :])
-        return next((event.context_window for event in requests if isinstance(event, RequestSent)), 0)
+        return next((event.context_window for event in self._upcoming() if isinstance(event, RequestSent)), 0)
 
     async def _run_engine(self, run: RunContext) -> None:
         try:
@@ -349,21 +349,20 @@ class _Replayer:
         call = details.get("call")
         if moment != "before_call" or not isinstance(call, dict):
             return NO_OUTCOME
-        entries = [entry.event for entry in self._entries]
-        ran = [each for each in entries if isinstance(each, HookRan)]
-        own = [each for each in ran if each.trigger == moment and each.call_id == call["id"] and not each.blocked]
-        return hook_outcome([(each, self._full_text(each.output)) for each in own])
+        ran = [entry.event for entry in self._entries if isinstance(entry.event, HookRan)]
+        own = [hook for hook in ran if hook.trigger == moment and hook.call_id == call["id"] and not hook.blocked]
+        return hook_outcome([(hook, self._full_text(hook.output)) for hook in own])
 
     async def _recorded_outcome(
         self, tool: Tool, call: str, parameters: Any, _context: ToolContext, _digests: dict[str, str]
-    ) -> tuple[list[SessionEvent], dict[str, bytes]]:
+    ) -> ExecutedCall:
         """Return the recorded outcome of a call. Wait forever if the recorded call never returned."""
         events: list[SessionEvent] = []
         for event in self._upcoming():
             if call in _call_ids(event) and not isinstance(event, CallAllowed | CallStarted):
                 events.append(event)
             if isinstance(event, ToolReturned) and event.call_id == call:
-                return events, {}
+                return ExecutedCall(events, {})
             if _ends_run(event):
                 break
         await asyncio.get_running_loop().create_future()
@@ -379,12 +378,13 @@ class _Replayer:
                 break
             if _ends_run(event):
                 break
-        for each in events:
-            await run.record(each)
+        for event in events:
+            await run.record(event)
         if call.id in run.conversation.pending:  # The recorded call never returned, so wait forever.
             await asyncio.get_running_loop().create_future()
 
     def _upcoming(self) -> Iterator[SessionEvent]:
+        """Yield the recorded events from the current one on."""
         for index in range(self._index, len(self._entries)):
             yield self._entries[index].event
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from core.domain.clock import Clock, now
 from core.domain.events import EventRecord, QueueChanged, RunRated, RunStarted, SessionEvent, SessionForked, UserMessage
 from core.domain.ids import session_id
+from core.domain.messages import Message
 from core.domain.modes import MODES
 from core.domain.problems import Problem
 from core.domain.rewind_events import FilesRewound
@@ -98,7 +99,7 @@ class SessionHistory:
             raise Problem(f"There is no event {last}.", f"The session ends at {row.last_seq}.", "")
         name = session_id()
         events = fork_events(await self._entries(session, last), name, last, reason, self._clock())
-        silent_count = max(index for index, (_, event) in enumerate(events) if isinstance(event, SessionForked))
+        silent_count = max(index for index, timed in enumerate(events) if isinstance(timed.event, SessionForked))
         await self._journal.append_timed(name, events, silent_count=silent_count)
         return name
 
@@ -127,8 +128,7 @@ class SessionHistory:
         entries = await self._entries(session, self._row(session).last_seq)
         message = entries[seq - 1].event
         assert isinstance(message, UserMessage)
-        start = next((e.event for e in entries[seq - 1 :] if isinstance(e.event, RunStarted)), None)
-        start = start or next((e.event for e in reversed(entries[:seq]) if isinstance(e.event, RunStarted)), None)
+        start = _first_start(entries[seq - 1 :]) or _first_start(reversed(entries[:seq]))
         if start is None:
             raise Problem("This message did not start a run.", "", "Send it as a new one.")
         start = self._with_current_mode(session, _with_last_model(start, entries))
@@ -190,14 +190,16 @@ class SessionHistory:
 
         `only` limits the plan to one file. Files in `force` are overwritten even if other programs changed them.
         """
-        row, entries = self._writable_row(session), await self._merged_entries(session)
+        row = self._writable_row(session)
+        entries = await self._merged_entries(session)
         read_blob = self._load_blobs(history.target_hash for history in file_histories(entries, to_seq))
         plan = await asyncio.to_thread(plan_rewind, Path(row.folder), entries, to_seq, read_blob, force)
         return replace(plan, files=tuple(file for file in plan.files if file.path == only)) if only else plan
 
     async def plan_undo(self, session: str, force: Iterable[str] = ()) -> RewindPlan:
         """Return the plan for undoing the last rewind. Raise Problem if there is no rewind to undo."""
-        row, entries = self._writable_row(session), await self._merged_entries(session)
+        row = self._writable_row(session)
+        entries = await self._merged_entries(session)
         rewind = last_rewind(entries)
         files = rewind.event.files if rewind and isinstance(rewind.event, FilesRewound) else ()
         read_blob = self._load_blobs(file.before for file in files)
@@ -270,24 +272,22 @@ class SessionHistory:
         number = run or row.runs
         entries = await self._entries(session, row.last_seq)
         run_entries = [entry for entry in entries if entry.run == number]
-        start_index = next((i for i, e in enumerate(run_entries) if isinstance(e.event, RunStarted)), None)
-        if start_index is None:
+        start_entry = next((entry for entry in run_entries if isinstance(entry.event, RunStarted)), None)
+        if start_entry is None:
             raise Problem(f"There is no run {number}.", f"Runs in this session: {row.runs}.", "")
-        start, first = run_entries[start_index].event, run_entries[0].seq
-        assert isinstance(start, RunStarted)
-        conversation = fold_events(entry for entry in entries if entry.seq < run_entries[start_index].seq)
-        messages = sorted(
-            (message for message in conversation.queued if message.category == USER),
-            key=lambda message: message.seq >= first,
-        )
+        assert isinstance(start_entry.event, RunStarted)
+        first_seq = run_entries[0].seq
+        before_start = fold_events(entry for entry in entries if entry.seq < start_entry.seq)
+        messages = [message for message in before_start.queued if message.category == USER]
+        queued_before = [message for message in messages if message.seq < first_seq]
+        new = [message for message in messages if message.seq >= first_seq]
         sent = {entry.seq: entry.event for entry in entries if isinstance(entry.event, UserMessage)}
-        user_messages = tuple(
-            sent[message.seq]
-            if sent[message.seq].text == message.text
-            else UserMessage(message.text, message.attachments, None if sent[message.seq].typed is None else 0)
-            for message in messages
+        return RunInput(
+            first_seq=first_seq,
+            messages=tuple(_as_queued(sent[message.seq], message) for message in (*queued_before, *new)),
+            start=start_entry.event,
+            queued_seqs=tuple(message.seq for message in queued_before),
         )
-        return RunInput(first, user_messages, start, tuple(message.seq for message in messages if message.seq < first))
 
     async def run_of_message(self, session: str, seq: int) -> int:
         """Return the number of the run that received a message: the active run when it was sent, or else the next."""
@@ -306,8 +306,11 @@ class SessionHistory:
         """Return the session's row. Raise Problem for an imported session, because its files must not be changed."""
         row = self._row(session)
         if row.imported_from:
-            message, cause = "The files of an imported session cannot be reverted.", "Imported sessions are read-only."
-            raise Problem(message, cause, "Fork the session to continue its work.")
+            raise Problem(
+                "The files of an imported session cannot be reverted.",
+                "Imported sessions are read-only.",
+                "Fork the session to continue its work.",
+            )
         return row
 
     def _row(self, session: str) -> SessionRow:
@@ -315,6 +318,17 @@ class SessionHistory:
         if row is None:
             raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
         return row
+
+
+def _first_start(entries: Iterable[EventRecord]) -> RunStarted | None:
+    return next((entry.event for entry in entries if isinstance(entry.event, RunStarted)), None)
+
+
+def _as_queued(sent: UserMessage, message: Message) -> UserMessage:
+    """Return the message as it was in the queue, where the user may have edited it after it was sent."""
+    if sent.text == message.text:
+        return sent
+    return UserMessage(message.text, message.attachments, None if sent.typed is None else 0)
 
 
 def _with_last_model(start: RunStarted, entries: Iterable[EventRecord]) -> RunStarted:

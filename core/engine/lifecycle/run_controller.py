@@ -53,8 +53,11 @@ RECOVERED = " What its command changed in files that other programs execute or f
 IMPORT_CUT = "Journeyman exited while the session was being imported."
 ANSWER_NOT_RECEIVED = "The answer came after Journeyman had exited, so the run has not received it yet."
 ENDED = {
-    "done": "It has completed.", "failed": "It failed.", "stopped": "It was stopped.", "limit": "It reached its limit.",
-}  # fmt: skip
+    "done": "It has completed.",
+    "failed": "It failed.",
+    "stopped": "It was stopped.",
+    "limit": "It reached its limit.",
+}
 CONTINUE_HINT = "Send it a message; on the command line: journeyman fork {} --say TEXT."
 CHECK_INTERVAL_S = 0.02
 REQUEST_KINDS = frozenset({"request_sent", "request_retried", "replied", "reply_interrupted"})
@@ -96,7 +99,7 @@ class RunController:
             journal=journal,
             reader=reader,
             check=self.check_start,
-            start_child=self._open,
+            start_child=self.open,
             resume=self.resume,
             stop=self.stop,
             is_active=self.is_active,
@@ -120,18 +123,20 @@ class RunController:
             if row.imported_from and row.status in UNFINISHED:
                 await self._journal.append(row.id, RunEnded("stopped", IMPORT_CUT))
             elif row.status == "running" and not self.is_active(row.id):
-                calls = tuple((await self.conversation(row.id)).unresolved_calls())
-                last = EVENT_CLASSES[self._reader.event(row.id, row.last_seq)["kind"]]
-                why = (
-                    ANSWER_NOT_RECEIVED
-                    if issubclass(last, QuestionAnswered | PermissionDecided)
-                    else INTERRUPTED_REASON
-                )
-                why += RECOVERED.format(", ".join(names)) if (names := reverted.get(row.folder)) else ""
-                events: list[SessionEvent] = [RunInterrupted(why, calls)]
-                if (text := partial_replies.get(row.id)) and self._awaits_reply(row):
-                    events.insert(0, ReplyInterrupted(Text(text), INTERRUPTED_REASON))
+                events: list[SessionEvent] = [await self._interruption(row, reverted.get(row.folder, ()))]
+                partial_reply = partial_replies.get(row.id)
+                if partial_reply and self._awaits_reply(row):
+                    events.insert(0, ReplyInterrupted(Text(partial_reply), INTERRUPTED_REASON))
                 await self._journal.append(row.id, *events)
+
+    async def _interruption(self, row: SessionRow, reverted: Sequence[str]) -> RunInterrupted:
+        """Return the event for a run that a crash ended; `reverted` are the files whose changes were undone since."""
+        last_event = EVENT_CLASSES[self._reader.event(row.id, row.last_seq)["kind"]]
+        is_answer = issubclass(last_event, QuestionAnswered | PermissionDecided)
+        reason = ANSWER_NOT_RECEIVED if is_answer else INTERRUPTED_REASON
+        if reverted:
+            reason += RECOVERED.format(", ".join(reverted))
+        return RunInterrupted(reason, tuple((await self.conversation(row.id)).unresolved_calls()))
 
     def _awaits_reply(self, row: SessionRow) -> bool:
         """Return whether the session's last request to the model has no recorded reply."""
@@ -152,25 +157,13 @@ class RunController:
         `origin` are events that record what started the session, such as a schedule. `typed` is as in UserMessage.
         """
         name = opened.session_id or session_id()
-        await self._open(name, opened, task, began, *origin, attached=attached, typed=typed)
-        return name
-
-    async def _open(
-        self,
-        name: str,
-        opened: SessionCreated,
-        task: str,
-        began: RunStarted,
-        *origin: SessionEvent,
-        attached: tuple[Attachment, ...] = (),
-        typed: int | None = None,
-    ) -> None:
         model = self.check_start(began)
         began = await self.prepare_start(began, Path(opened.folder))
         async with self.session_lock(name):
             self._refuse_closing()
             events = (replace(opened, session_id=name), *origin, UserMessage(Text(task), attached, typed), began)
             await self._launch(name, opened.folder, *events, model=model)
+        return name
 
     async def start(self, session: str, events: tuple[SessionEvent, ...]) -> None:
         """Start a run. The last of `events` is its RunStarted event."""
@@ -317,7 +310,8 @@ class RunController:
         if row.status not in UNFINISHED:
             why = ENDED.get(row.status, "It has ended.")
             raise Problem("There is nothing to resume.", why, CONTINUE_HINT.format(session))
-        conversation, unresolved = await self.conversation(session), await self.unresolved_calls(session)
+        conversation = await self.conversation(session)
+        unresolved = await self.unresolved_calls(session)
         if resolution != "abort":
             self.check_start(next_run_start(conversation))
         if unresolved and not resolution:
@@ -395,9 +389,9 @@ class RunController:
 
     async def _with_system_prompt(self, session: str, event: SessionEvent) -> SessionEvent:
         """Add the system prompt to a RunStarted event; return any other event unchanged."""
-        return (
-            await self.prepare_start(event, Path(self._row(session).folder)) if isinstance(event, RunStarted) else event
-        )
+        if not isinstance(event, RunStarted):
+            return event
+        return await self.prepare_start(event, Path(self._row(session).folder))
 
     async def _launch(self, session: str, folder: str, *events: SessionEvent, model: Model | None = None) -> None:
         """Record the events and start the run's task. If the folder is missing, raise Problem and record nothing."""

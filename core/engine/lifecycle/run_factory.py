@@ -98,18 +98,31 @@ class RunFactory:
         async for entry in self.journal.read(session, conversation.last_seq):
             conversation.apply(entry)
         return RunContext(
-            session=session, tool_context=tool_context, model_name=started.model, model=model,
-            attended=started.interactive, conversation=conversation, journal=self.journal, reader=self.reader,
+            session=session,
+            tool_context=tool_context,
+            model_name=started.model,
+            model=model,
+            attended=started.interactive,
+            conversation=conversation,
+            journal=self.journal,
+            reader=self.reader,
             live_updates=self.live_updates,
-            evaluate=partial(check_policy, self.rule_store), admit_question=self.question_slots.admit,
-            models=models, tiers=self.tiers,
-            accepts_images=self._accepts_images, compact_at=self.compact_at,
-            supports_tool_calls=self.models.supports_tools, note_prompt_speed=self.models.note_prompt_speed,
+            evaluate=partial(check_policy, self.rule_store),
+            admit_question=self.question_slots.admit,
+            models=models,
+            tiers=self.tiers,
+            accepts_images=self._accepts_images,
+            compact_at=self.compact_at,
+            supports_tool_calls=self.models.supports_tools,
+            note_prompt_speed=self.models.note_prompt_speed,
             record_tool_support=self.models.record_tool_support,
-            claimed=claimed, delegate=agents.delegate, check_agent=agents.check_agent, skills=self.skills,
+            claimed=claimed,
+            delegate=agents.delegate,
+            check_agent=agents.check_agent,
+            skills=self.skills,
             proposals=self.proposals,
             trusted=trust_decision(self.rule_store.current(), str(tool_context.folder)) is True,
-        )  # fmt: skip
+        )
 
     def _accepts_images(self, model: str) -> bool | None:
         """Return whether a model accepts images; None if unknown, for example because its provider was removed."""

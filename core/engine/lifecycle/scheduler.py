@@ -182,20 +182,22 @@ class Scheduler:
 
         The next due time is saved first, so that a crash can lose a start but never cause two.
         """
-        late = now_us - due.last > LATE_AFTER
+        is_late = now_us - due.last > LATE_AFTER
         previous = self._session(schedule.last_session) if schedule.last_session else None
         updated = replace(schedule, due=due.next, missed_count=schedule.missed_count + due.count, error="")
         if previous and previous.status in UNFINISHED:
             why = f"The previous session {previous.id} has not ended: it is {previous.status}."
             return await self._save_change(replace(updated, error=why))
-        if late and schedule.on_missed == "skip":
+        if is_late and schedule.on_missed == "skip":
             return await self._save_change(updated)
         if not await self._store.update(replace(updated, error=INTERRUPTED_START)):
             return DueResult(updated)  # The schedule was removed meanwhile.
-        trigger = ScheduleTriggered(schedule.id, due.last, schedule.interval, updated.missed_count - 1, late)
+        trigger = ScheduleTriggered(schedule.id, due.last, schedule.interval, updated.missed_count - 1, is_late)
         try:
-            folder, began = Path(schedule.folder), self._run_settings(schedule)
-            session = await self._start(schedule.task, folder, began, trigger, worktree=schedule.worktree)
+            run_settings = self._run_settings(schedule)
+            session = await self._start(
+                schedule.task, Path(schedule.folder), run_settings, trigger, worktree=schedule.worktree
+            )
         except Problem as problem:
             return await self._save_change(replace(updated, error=str(problem)))
         except Exception as error:  # A bug in one start must not end the scheduler.

@@ -9,7 +9,7 @@ from core.domain.events import SessionEvent
 from core.domain.problems import Problem
 from core.domain.session_metadata import initial_title
 from core.domain.sessions import SessionRow
-from core.domain.worktree import Worktree, WorktreeCreated
+from core.domain.worktree import Worktree
 from core.engine.policy.trust import copy_trust, revoke_folder, trust_decision
 from core.store.rule_store import RuleStore
 from core.workspace.threads import run_to_completion
@@ -49,7 +49,7 @@ class Worktrees:
             await copy_trust(self._rule_store, str(folder), str(session_folder))
             return await begin(session_folder, (event,))
         except BaseException:
-            await self._drop(_tree(event), lose=True)
+            await self._remove(Worktree(event.repository, event.folder, event.branch), discard=True)
             raise
 
     async def in_repository(self, folder: Path) -> list[WorktreeSessions]:
@@ -74,13 +74,9 @@ class Worktrees:
             raise Problem(f"There is no worktree {name!r} in this repository.", "", do)
         if active := [row.id for row in matches[0].sessions if self._is_active(row.id)]:
             raise Problem(f"Session {active[0]} is active in this worktree.", "", "Stop it first.")
-        await self._drop(matches[0].tree, lose=discard)
+        await self._remove(matches[0].tree, discard=discard)
         return matches[0].tree
 
-    async def _drop(self, tree: Worktree, *, lose: bool) -> None:
-        await run_to_completion(remove_worktree, tree, discard=lose)
+    async def _remove(self, tree: Worktree, *, discard: bool) -> None:
+        await run_to_completion(remove_worktree, tree, discard=discard)
         await revoke_folder(self._rule_store, tree.folder)
-
-
-def _tree(event: WorktreeCreated) -> Worktree:
-    return Worktree(event.repository, event.folder, event.branch)

@@ -18,8 +18,11 @@ from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL, ManageSkillArguments
 
 MAX_OPEN_PROPOSALS = 5
 PROPOSAL_ACTIONS: Final[dict[str, ProposalAction]] = {
-    "create": "create", "patch": "patch", "add_file": "write_file", "archive": "archive"
-}  # fmt: skip
+    "create": "create",
+    "patch": "patch",
+    "add_file": "write_file",
+    "archive": "archive",
+}
 FILE_FOLDERS = ("references/", "scripts/", "assets/")
 PROPOSED_MESSAGE = (
     "[Proposed as {id}. Nothing has changed yet: the user will accept or reject it. Continue with the task.]"
@@ -32,25 +35,23 @@ async def manage_skill(run: RunContext, call: ToolCall, arguments: ManageSkillAr
         if run.skills is None or run.proposals is None:
             raise Problem("Skills cannot be changed in this run.", "", "")
         proposal = await _propose(run, run.skills, run.proposals, arguments)
-        output, failed = PROPOSED_MESSAGE.format(id=proposal.id), False
+        result = ToolReturned(call.id, Text(PROPOSED_MESSAGE.format(id=proposal.id)))
     except Problem as problem:
-        output, failed = str(problem), True
-    await run.record(
-        CallStarted(call.id, MANAGE_SKILL, "proposal", manage_skill_text(arguments)),
-        ToolReturned(call.id, Text(output), failed),
-    )
+        result = ToolReturned(call.id, Text(str(problem)), failed=True)
+    await run.record(CallStarted(call.id, MANAGE_SKILL, "proposal", manage_skill_text(arguments)), result)
 
 
 async def _propose(
     run: RunContext, skills: SkillService, proposals: ProposalStore, arguments: ManageSkillArguments
 ) -> Proposal:
-    waiting = proposals.find(state="pending", session=run.session)
+    """Record the requested change as a proposal. It replaces the session's earlier proposals for the same file."""
+    pending = proposals.find(state="pending", session=run.session)
     row = await _find_skill(run, skills, arguments.name)
-    target, path = _target(arguments, row), _changed_file(arguments)
-    same_file = [each for each in waiting if (each.target_kind, each.target, each.path) == ("skill", target, path)]
+    file = ("skill", _target(arguments, row), _changed_file(arguments))
+    same_file = [earlier for earlier in pending if (earlier.target_kind, earlier.target, earlier.path) == file]
     draft = _build_proposal(run, skills, arguments, row, same_file[0] if same_file else None)
     replaced = [earlier for earlier in same_file if earlier.text != draft.text]
-    if len(waiting) - len(replaced) >= MAX_OPEN_PROPOSALS:
+    if len(pending) - len(replaced) >= MAX_OPEN_PROPOSALS:
         raise Problem(
             f"This session already has {MAX_OPEN_PROPOSALS} open proposals.",
             "The user has to decide on them first.",
@@ -67,8 +68,8 @@ async def _find_skill(run: RunContext, skills: SkillService, name: str) -> Skill
     offered_keys = {skill.name: skill.key for skill in run.conversation.start.skills} if run.conversation.start else {}
     key = offered_keys.get(name, f"{LIBRARY_PREFIX}{name}")
     rows = await skills.list(run.tool_context.folder)
-    named = [row for row in rows if row.name == name]
-    return next((row for row in rows if row.key == key), named[0] if named else None)
+    by_key = next((row for row in rows if row.key == key), None)
+    return by_key or next((row for row in rows if row.name == name), None)
 
 
 def _target(arguments: ManageSkillArguments, row: SkillRow | None) -> str:
@@ -197,12 +198,9 @@ def _refuse_guarded(run: RunContext, arguments: ManageSkillArguments, row: Skill
 def _patched(text: str, arguments: ManageSkillArguments) -> str:
     occurrences = text.count(arguments.old_string)
     if occurrences != 1:
-        message = (
-            "The text in old_string was not found."
-            if not occurrences
-            else f"The text in old_string occurs {occurrences} times."
-        )
-        raise Problem(message, "It must match exactly once.", "Copy it exactly, with more lines around it.")
+        outcome = f"occurs {occurrences} times" if occurrences else "was not found"
+        fix = "Copy it exactly, with more lines around it."
+        raise Problem(f"The text in old_string {outcome}.", "It must match exactly once.", fix)
     return text.replace(arguments.old_string, arguments.new_string)
 
 
