@@ -204,52 +204,54 @@ class Engine(Maintenance, UserDecisions):
 
     async def preview_start(self, folder: Path, agent: str = "", model: str = "") -> RunStarted:
         """Return the event that a run in the folder would start with, which has its prompt. Nothing is recorded."""
-        began = RunStarted(model or self.default_model(agent) or SCRIPTED, profile=agent)
-        return await self._runs.prepare_start(began, folder)
+        run_start = RunStarted(model or self.default_model(agent) or SCRIPTED, profile=agent)
+        return await self._runs.prepare_start(run_start, folder)
 
     async def start(
         self,
         task: str,
         folder: Path,
-        began: RunStarted,
+        run_start: RunStarted,
         *origin: SessionEvent,
         worktree: bool = False,
         name: str = "",
         files: Sequence[AttachedFile] = (),
         embedded: Sequence[EmbeddedText] = (),
     ) -> str:
-        """Create a session, start its first run as described by `began`, and return the session's ID.
+        """Create a session, start its first run as described by `run_start`, and return the session's ID.
 
         `origin` are events that record what started the session, such as a schedule. With `worktree` the session works
-        in a new git worktree. `name` is the ID of the session; if empty, a new ID is generated. If `began` names no
+        in a new git worktree. `name` is the ID of the session; if empty, a new ID is generated. If `run_start` names no
         model, the run uses the default model of its agent profile. `files` and `embedded` are attached to the task.
         """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Describe the task.")
         workspace = check_workspace(folder)
         refuse_unsafe_folder(workspace, self._opened.path.parent)
-        self.mcp_servers.require_known(began.allow)
-        began = began if began.model else replace(began, model=self.default_model(began.profile))
-        if not began.model:
+        self.mcp_servers.require_known(run_start.allow)
+        run_start = run_start if run_start.model else replace(run_start, model=self.default_model(run_start.profile))
+        if not run_start.model:
             raise Problem("No model is set up.", "", "Choose a model.")
         if worktree:
-            self._runs.check_start(began)
+            self._runs.check_start(run_start)
             return await self.worktrees.start(
                 task,
                 workspace,
-                lambda path, events: self.start(task, path, began, *origin, *events, files=files, embedded=embedded),
+                lambda path, events: self.start(
+                    task, path, run_start, *origin, *events, files=files, embedded=embedded
+                ),
             )
-        began = replace(began, boundary=began.boundary or new_boundary())
-        message = await self.mcp_servers.expand_mentions(await self._expand(task, workspace), began.boundary)
+        run_start = replace(run_start, boundary=run_start.boundary or new_boundary())
+        message = await self.mcp_servers.expand_mentions(await self._expand(task, workspace), run_start.boundary)
         inserted = (*message.untrusted_sources, *self._embedded_sources(embedded, workspace))
-        by_user = not began.untrusted_sources
-        began = replace(began, untrusted_sources=(*began.untrusted_sources, *inserted))
+        by_user = not run_start.untrusted_sources
+        run_start = replace(run_start, untrusted_sources=(*run_start.untrusted_sources, *inserted))
         return await self._runs.open(
             SessionCreated(name, str(workspace), initial_title(task)),
             message.text,
-            began,
+            run_start,
             *origin,
-            attached=await self._store_files([*files, *_embedded_files(embedded, began.boundary)]),
+            attached=await self._store_files([*files, *_embedded_files(embedded, run_start.boundary)]),
             typed=message.typed if by_user and inserted else None,
         )
 

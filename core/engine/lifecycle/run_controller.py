@@ -147,7 +147,7 @@ class RunController:
         self,
         opened: SessionCreated,
         task: str,
-        began: RunStarted,
+        run_start: RunStarted,
         *origin: SessionEvent,
         attached: tuple[Attachment, ...] = (),
         typed: int | None = None,
@@ -157,11 +157,11 @@ class RunController:
         `origin` are events that record what started the session, such as a schedule. `typed` is as in UserMessage.
         """
         name = opened.session_id or session_id()
-        model = self.check_start(began)
-        began = await self.prepare_start(began, Path(opened.folder))
+        model = self.check_start(run_start)
+        run_start = await self.prepare_start(run_start, Path(opened.folder))
         async with self.session_lock(name):
             self._refuse_closing()
-            events = (replace(opened, session_id=name), *origin, UserMessage(Text(task), attached, typed), began)
+            events = (replace(opened, session_id=name), *origin, UserMessage(Text(task), attached, typed), run_start)
             await self._launch(name, opened.folder, *events, model=model)
         return name
 
@@ -178,12 +178,12 @@ class RunController:
             self._refuse_active(row)
             yield
 
-    def check_start(self, began: RunStarted) -> Model:
+    def check_start(self, run_start: RunStarted) -> Model:
         """Return the run's model, or raise Problem if its model, script or grants are invalid.
 
         Callers use it before they write any event.
         """
-        return self._factory.check_start(began)
+        return self._factory.check_start(run_start)
 
     async def send_message(
         self,

@@ -60,15 +60,17 @@ class RunFactory:
     preferred_model: Callable[[str], str] = lambda _: ""
     question_slots: QuestionSlots = field(default_factory=QuestionSlots)
 
-    def check_start(self, began: RunStarted) -> Model:
+    def check_start(self, run_start: RunStarted) -> Model:
         """Return the model that the run would use, or raise Problem if its model, script or grants are invalid.
 
         Callers use it before they write any event.
         """
-        parse_grants(began.allow, "the first")
-        if is_external_agent(began.model):
-            self.agent_connections.find_agent(began.model, began.agent_command)
-        return self.models.model(choose_model(self.tiers(), began.model, ()).model, self._full_text(began.script))
+        parse_grants(run_start.allow, "the first")
+        if is_external_agent(run_start.model):
+            self.agent_connections.find_agent(run_start.model, run_start.agent_command)
+        return self.models.model(
+            choose_model(self.tiers(), run_start.model, ()).model, self._full_text(run_start.script)
+        )
 
     def check_delegated_model(self, own: str, chosen: str) -> None:
         """Raise Problem unless an agent with the model `own` may choose this model for a sub-agent.

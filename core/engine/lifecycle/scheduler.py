@@ -39,7 +39,7 @@ class StartSession(Protocol):
     """Creates a session with its first run, recording the events `origin`, and returns its ID."""
 
     async def __call__(
-        self, task: str, folder: Path, began: RunStarted, *origin: SessionEvent, worktree: bool = False
+        self, task: str, folder: Path, run_start: RunStarted, *origin: SessionEvent, worktree: bool = False
     ) -> str: ...
 
 

@@ -41,7 +41,7 @@ SKILL_DESCRIPTION_MAX_CHARS = DESCRIPTION_LIMIT
 
 
 async def prepare_start(
-    began: RunStarted,
+    run_start: RunStarted,
     folder: Path,
     home: Path,
     rule_store: RuleStore,
@@ -58,15 +58,15 @@ async def prepare_start(
         safe: ignore everything that the folder provides, even if it is trusted.
         unconfigured: returns the names of built-in tools that are not configured and therefore left out.
         mcp_tools: returns the names of the tools of MCP servers.
-        needs_compact: returns whether the model of this name should get a compact prompt, if `began` does not say.
+        needs_compact: returns whether the model of this name should get a compact prompt, if `run_start` does not say.
     """
-    if not began.prompt_size:
-        compact = needs_compact is not None and not began.reviewed_session and await needs_compact(began.model)
-        began = replace(began, prompt_size="compact" if compact else "full")
+    if not run_start.prompt_size:
+        compact = needs_compact is not None and not run_start.reviewed_session and await needs_compact(run_start.model)
+        run_start = replace(run_start, prompt_size="compact" if compact else "full")
     follows = None if safe else followed_files(rule_store.current(), folder)
     offered = await skills.offered(folder, safe=safe) if skills else ()
     return await asyncio.to_thread(
-        _prepare, began, folder, home, follows, unconfigured(), offered, () if safe else mcp_tools()
+        _prepare, run_start, folder, home, follows, unconfigured(), offered, () if safe else mcp_tools()
     )
 
 
@@ -76,7 +76,7 @@ def today() -> date:
 
 
 def _prepare(
-    began: RunStarted,
+    run_start: RunStarted,
     folder: Path,
     home: Path,
     follows: FollowedFiles | None,
@@ -84,14 +84,14 @@ def _prepare(
     offered: Sequence[SkillOffer],
     extra_tools: Collection[str],
 ) -> RunStarted:
-    profile = load_profile(home, began.profile)
-    is_external = is_external_agent(began.model)
-    is_review = bool(began.reviewed_session)
-    compact = began.prompt_size == "compact" and not is_review
+    profile = load_profile(home, run_start.profile)
+    is_external = is_external_agent(run_start.model)
+    is_review = bool(run_start.reviewed_session)
+    compact = run_start.prompt_size == "compact" and not is_review
     instructions = [] if is_external or is_review else load_instructions(folder, home, follows)
-    boundary = began.boundary or new_boundary()
-    tools = _tools(began, profile, {*absent, *(() if offered else (USE_SKILL,))}, extra_tools, compact=compact)
-    offered = [offer for offer in offered if offer.skill.name not in began.excluded] if USE_SKILL in tools else ()
+    boundary = run_start.boundary or new_boundary()
+    tools = _tools(run_start, profile, {*absent, *(() if offered else (USE_SKILL,))}, extra_tools, compact=compact)
+    offered = [offer for offer in offered if offer.skill.name not in run_start.excluded] if USE_SKILL in tools else ()
     project_skills = [offer for offer in offered if offer.row.source == "folder"]
     other_skills = [offer for offer in offered if offer.row.source != "folder"]
     system = _replaceable(home, "review") if is_review else system_prompt(profile, home, compact=compact)
@@ -108,11 +108,11 @@ def _prepare(
     context = _sections(
         context,
         _nested_list(nested, boundary) if nested else "",
-        _template("helper", name=began.script_role) if began.script_role else "",
-        _template("shape", schema=began.output_schema.head) if began.output_schema.head else "",
+        _template("helper", name=run_start.script_role) if run_start.script_role else "",
+        _template("shape", schema=run_start.output_schema.head) if run_start.output_schema.head else "",
     )
     return replace(
-        began,
+        run_start,
         system_prompt=Text(_sections(system, own, _template("data"), skills_section(other_skills, "skills"))),
         session_context=Text() if is_external else Text(context),  # an external agent has its own
         tools=tools,
@@ -123,7 +123,7 @@ def _prepare(
 
 
 def _tools(
-    began: RunStarted,
+    run_start: RunStarted,
     profile: AgentProfile,
     unavailable: Collection[str],
     extra_tools: Collection[str],
@@ -134,8 +134,10 @@ def _tools(
     names = [name for name in (*tool_names(), *extra_tools) if name not in unavailable]
     if profile.tools is not None:
         names = [name for name in names if name in profile.tools]
-    if began.script_role or began.reviewed_session:  # Sub-agents and reviews have only the tools in `began`.
-        names = [name for name in names if name in began.tools]
+    if (
+        run_start.script_role or run_start.reviewed_session
+    ):  # Sub-agents and reviews have only the tools in `run_start`.
+        names = [name for name in names if name in run_start.tools]
     if compact and profile.tools is None:
         names = [name for name in names if name in COMPACT_TOOLS]
     if DEFERRED_TOOLS.keys().isdisjoint(names):

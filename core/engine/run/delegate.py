@@ -55,7 +55,7 @@ MATCHING_REPLY = ExpectedReply("schema")
 class StartChild(Protocol):
     """Opens the session that `opened` describes and starts its first run."""
 
-    async def __call__(self, opened: SessionCreated, task: str, began: RunStarted) -> object: ...
+    async def __call__(self, opened: SessionCreated, task: str, run_start: RunStarted) -> object: ...
 
 
 class _ChildResult(NamedTuple):
@@ -91,7 +91,7 @@ class SubAgents:
         """Execute a `delegate` call and record its result. After a restart, resume the child session it started."""
         child = run.conversation.children.get(call.id, "")
         try:
-            began = await self._plan(run, request) if not self._exists(child) else None
+            run_start = await self._plan(run, request) if not self._exists(child) else None
         except Problem as problem:
             await run.record(CallRefused(call.id, NAME, Text(str(problem))))
             return
@@ -104,12 +104,12 @@ class SubAgents:
         if request.background:
             started = f"[{subagent_name(request)} works in the background. Its id is {call.id}.]"
             await run.record(*events, ToolReturned(call.id, Text(started)))
-            run.agents.follow(call.id, self._follow(run, call, request, child, began))
+            run.agents.follow(call.id, self._follow(run, call, request, child, run_start))
             return
         await run.record(*events)
         async with run.delegate_slots:
             try:
-                await self._run_child(run, call, request, child, began)
+                await self._run_child(run, call, request, child, run_start)
                 events = await self._result_events(run, call, child)
             except asyncio.CancelledError:
                 if not self.shutting_down():
@@ -122,7 +122,7 @@ class SubAgents:
         await run.record(*events)
 
     async def _follow(
-        self, run: RunContext, call: ToolCall, request: DelegateArguments, child: str, began: RunStarted | None
+        self, run: RunContext, call: ToolCall, request: DelegateArguments, child: str, run_start: RunStarted | None
     ) -> None:
         """Wait until a background sub-agent has ended. Record its end, and queue a message with its result.
 
@@ -130,7 +130,7 @@ class SubAgents:
         """
         try:
             async with run.delegate_slots:
-                await self._run_child(run, call, request, child, began)
+                await self._run_child(run, call, request, child, run_start)
                 result = await self._child_result(run, call.id, child)
         except asyncio.CancelledError:
             if not run.agents.keeps:
@@ -152,13 +152,13 @@ class SubAgents:
             request = read_arguments(NAME, run.full_text(call.arguments))
             child = run.conversation.children[call.id]
             try:
-                began = await self._plan(run, request) if not self._exists(child) else None
+                run_start = await self._plan(run, request) if not self._exists(child) else None
             except Problem as problem:
                 await run.record(
                     SubagentEnded(call.id, child, "failed"), HarnessMessage(Text(f"[{problem}]"), AGENT_REASON)
                 )
                 continue
-            run.agents.follow(call.id, self._follow(run, call, request, child, began))
+            run.agents.follow(call.id, self._follow(run, call, request, child, run_start))
 
     async def end_background(self, run: RunContext, end: object) -> None:
         """End the tasks that follow background sub-agents when their run has ended with the event `end`.
@@ -230,7 +230,7 @@ class SubAgents:
             )
         preferred_model = self.preferred_model(arguments.agent) if arguments.agent else ""
         schema = "" if arguments.schema is None else json.dumps(arguments.schema, ensure_ascii=False)
-        began = replace(
+        run_start = replace(
             start,
             model=arguments.model or preferred_model or start.model,
             profile=arguments.agent or start.profile,
@@ -245,11 +245,11 @@ class SubAgents:
             output_schema=Text(schema),
             **child_limits(run.conversation, arguments.limits, is_background=arguments.background),
         )
-        self.check(began)
-        return began
+        self.check(run_start)
+        return run_start
 
     async def _run_child(
-        self, run: RunContext, call: ToolCall, arguments: DelegateArguments, child: str, began: RunStarted | None
+        self, run: RunContext, call: ToolCall, arguments: DelegateArguments, child: str, run_start: RunStarted | None
     ) -> None:
         """Start or resume the child and wait until it ends, even if the user pauses and resumes it in between."""
         ended = asyncio.Event()
@@ -260,7 +260,7 @@ class SubAgents:
 
         forget = self.journal.listen(on_update)
         try:
-            if began is not None:
+            if run_start is not None:
                 parent = self.reader.session(run.session)
                 assert parent is not None
                 opened = SessionCreated(
@@ -272,7 +272,7 @@ class SubAgents:
                     subagent=subagent_name(arguments),
                     depth=parent.depth + 1,
                 )
-                await self.start_child(opened, arguments.task, began)
+                await self.start_child(opened, arguments.task, run_start)
             elif self._status(child) in UNFINISHED and not self.is_active(child):
                 await self.resume(child, run.resolution)
             if self._status(child) in UNFINISHED:

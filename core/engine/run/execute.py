@@ -7,7 +7,7 @@ from core.domain.events import FileChanged, SessionEvent, ToolReturned
 from core.domain.problems import Problem
 from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
-from core.timeline.text_diff import changed_blocks
+from core.timeline.text_diff import LineCounts, changed_blocks
 from core.tools.read_before_edit import updated_digests
 from core.tools.tool import READ_ONLY_ACCESS, MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
@@ -24,13 +24,6 @@ class ExecutedCall(NamedTuple):
 
     events: list[SessionEvent]
     blobs: dict[str, bytes]
-
-
-class LineCounts(NamedTuple):
-    """How many lines a change added and removed."""
-
-    added: int
-    removed: int
 
 
 async def execute_call(
@@ -110,7 +103,7 @@ def file_changed_event(call: str, change: FileChange, blobs: dict[str, bytes]) -
 def count_changed_lines(before: bytes, after: bytes) -> LineCounts:
     """Count the added and removed lines. The counts are 0 if a file is too large to compare."""
     if max(len(before), len(after)) > MAX_COMPARED_BYTES:
-        return LineCounts(0, 0)
+        return LineCounts()
     old = before.decode("utf-8", "replace").splitlines()
     new = after.decode("utf-8", "replace").splitlines()
     if not old or not new:

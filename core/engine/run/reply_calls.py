@@ -22,7 +22,7 @@ TAGS_NOTE = "The tags that mark data were removed from the calls."
 class CorrectedCalls(NamedTuple):
     """The calls of a reply with their IDs and corrected tool names and arguments.
 
-    `note` tells the user what was corrected; "" if nothing was.
+    `note` is for the user and says what was corrected; "" if nothing was.
     """
 
     calls: tuple[ToolCall, ...]
