@@ -83,7 +83,7 @@ class Queries:
 
     def full_text(self, text: Text) -> str:
         """Return a text in full, whether it is stored in the event or in a blob."""
-        return self.read_blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+        return self._reader.read_text(text)
 
     def run_opening(self, session: str, run: int) -> list[Step]:
         """Return the messages of a run and its header."""

@@ -48,7 +48,6 @@ from core.domain.permissions import (
 )
 from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
-from core.domain.text import Text
 from core.engine.history.fork import CUT_RESULT
 from core.engine.run.acceptance import CHECK_REASON
 from core.engine.run.background_agents import AGENT_REASON
@@ -276,7 +275,7 @@ class _Replayer:
             session=self._entries[0].session,
             tool_context=self._tool_context,
             model_name=start.model,
-            model=RecordedModel(recorded_outcomes(rest), self._full_text, self._recorded_window()),
+            model=RecordedModel(recorded_outcomes(rest), self._reader.read_text, self._recorded_window()),
             conversation=self._conversation,
             journal=self._journal,
             reader=self._reader,
@@ -330,11 +329,11 @@ class _Replayer:
         for event in self._upcoming():
             match event:
                 case PermissionRequested(request=request, arguments=arguments) if request.call_id == call:
-                    return NeedsApproval(request, self._full_text(arguments))
+                    return NeedsApproval(request, self._reader.read_text(arguments))
                 case CallAllowed(call_id=name, reason=cause, rule_id=rule) if name == call:
                     return Allowed(cause, rule)
                 case CallRefused(call_id=name, reason=reason, rule_id=rule) if name == call:
-                    return Denied(self._full_text(reason), rule)
+                    return Denied(self._reader.read_text(reason), rule)
                 case PermissionDecided(request_id=name) if name.startswith(permission_id(run.session, call)):
                     return None
                 case CallStarted(call_id=name) if name == call:
@@ -351,7 +350,7 @@ class _Replayer:
             return NO_OUTCOME
         ran = [entry.event for entry in self._entries if isinstance(entry.event, HookRan)]
         own = [hook for hook in ran if hook.trigger == moment and hook.call_id == call["id"] and not hook.blocked]
-        return hook_outcome([(hook, self._full_text(hook.output)) for hook in own])
+        return hook_outcome([(hook, self._reader.read_text(hook.output)) for hook in own])
 
     async def _recorded_outcome(
         self, tool: Tool, call: str, parameters: Any, _context: ToolContext, _digests: dict[str, str]
@@ -387,9 +386,6 @@ class _Replayer:
         """Yield the recorded events from the current one on."""
         for index in range(self._index, len(self._entries)):
             yield self._entries[index].event
-
-    def _full_text(self, text: Text) -> str:
-        return self._reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
 
 
 def matches_recorded(offered: SessionEvent, recorded: SessionEvent) -> bool:

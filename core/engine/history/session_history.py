@@ -93,7 +93,7 @@ class SessionHistory:
 
     async def fork(self, session: str, seq: int | None = None, reason: ForkReason = "fork") -> str:
         """Create a session with a copy of the events up to `seq`, or of all of them, and return its ID."""
-        row = self._row(session)
+        row = self._reader.require_session(session)
         last = row.last_seq if seq is None else seq
         if not 1 <= last <= row.last_seq:
             raise Problem(f"There is no event {last}.", f"The session ends at {row.last_seq}.", "")
@@ -115,7 +115,7 @@ class SessionHistory:
         """Return the sequence number of a step's last event, up to which a fork or rewind to the step extends."""
         step = self._reader.step_by_number(session, number) if number else None  # 0 marks rows without a number.
         if step is None:
-            last = self._row(session).steps
+            last = self._reader.require_session(session).steps
             do = f"List them with `journeyman show {session}`."
             raise Problem(f"There is no step {number}.", f"Steps in this session: {last}.", do)
         return step.last_seq
@@ -125,7 +125,7 @@ class SessionHistory:
         row = self._reader.event(session, seq)
         if row.get("kind") != "user_message":
             raise Problem(f"Event {seq} is not a message of yours.", "", "Choose one of your messages.")
-        entries = await self._entries(session, self._row(session).last_seq)
+        entries = await self._all_entries(session)
         message = entries[seq - 1].event
         assert isinstance(message, UserMessage)
         start = _first_start(entries[seq - 1 :]) or _first_start(reversed(entries[:seq]))
@@ -150,7 +150,7 @@ class SessionHistory:
         run_input = await self.run_input(session, await self.run_of_message(session, seq))
         if seq not in run_input.queued_seqs:
             return await self.edit(session, seq, text)
-        entries = await self._entries(session, self._row(session).last_seq)
+        entries = await self._all_entries(session)
         start = self._with_current_mode(session, _with_last_model(run_input.start, entries))
         self._check_start(start)
         name = await self.fork(session, run_input.first_seq - 1, "edit")
@@ -180,7 +180,7 @@ class SessionHistory:
 
         For an imported session, also remove everything that grants permissions.
         """
-        row = self._row(session)
+        row = self._reader.require_session(session)
         if row.imported_from:
             return cast(RunStarted, without_permissions(start, row.imported_from))
         return replace(start, mode=next((mode for mode in MODES if mode == row.mode), start.mode))
@@ -258,7 +258,7 @@ class SessionHistory:
         rated_by: Literal["user", "check"] = "user",
     ) -> int:
         """Rate a run (0 for the last one) and return its number. A later rating replaces an earlier one."""
-        row = self._row(session)
+        row = self._reader.require_session(session)
         number = run or row.runs
         if not 1 <= number <= row.runs:
             raise Problem(f"There is no run {number}.", f"Runs in this session: {row.runs}.", "")
@@ -268,7 +268,7 @@ class SessionHistory:
 
     async def run_input(self, session: str, run: int) -> RunInput:
         """Return how a run (0 for the last one) was started."""
-        row = self._row(session)
+        row = self._reader.require_session(session)
         number = run or row.runs
         entries = await self._entries(session, row.last_seq)
         run_entries = [entry for entry in entries if entry.run == number]
@@ -292,31 +292,28 @@ class SessionHistory:
     async def run_of_message(self, session: str, seq: int) -> int:
         """Return the number of the run that received a message: the active run when it was sent, or else the next."""
         run = next((entry.run for entry in await self._entries(session, seq) if entry.seq == seq), 0)
-        next_run = await self.run_input(session, run + 1) if run < self._row(session).runs else None
+        next_run = await self.run_input(session, run + 1) if run < self._reader.require_session(session).runs else None
         return run + 1 if next_run and seq in next_run.queued_seqs else run
 
     async def _entries(self, session: str, last: int) -> list[EventRecord]:
         entries = [entry async for entry in self._journal.read(session)]
         return [entry for entry in entries if entry.seq <= last]
 
+    async def _all_entries(self, session: str) -> list[EventRecord]:
+        return await self._entries(session, self._reader.require_session(session).last_seq)
+
     async def _merged_entries(self, session: str) -> list[EventRecord]:
-        return await merge_child_events(await self._entries(session, self._row(session).last_seq), self._journal.read)
+        return await merge_child_events(await self._all_entries(session), self._journal.read)
 
     def _writable_row(self, session: str) -> SessionRow:
         """Return the session's row. Raise Problem for an imported session, because its files must not be changed."""
-        row = self._row(session)
+        row = self._reader.require_session(session)
         if row.imported_from:
             raise Problem(
                 "The files of an imported session cannot be reverted.",
                 "Imported sessions are read-only.",
                 "Fork the session to continue its work.",
             )
-        return row
-
-    def _row(self, session: str) -> SessionRow:
-        row = self._reader.session(session)
-        if row is None:
-            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
         return row
 
 

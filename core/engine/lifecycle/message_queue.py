@@ -141,16 +141,13 @@ class MessageQueue:
             await self._runs.start(session, (next_run_start(queue.conversation),))
 
     async def _load(self, session: str) -> _QueueState:
-        row = self._reader.session(session)
-        if row is None:
-            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
+        row = self._reader.require_session(session)
         return _QueueState(await self._runs.conversation(session), row.status in UNFINISHED)
 
     async def _change(self, session: str, change: QueueEdit) -> None:
         """Record a change. Raise Problem if the message was sent before the change was recorded."""
         async with self._runs.session_lock(session):
-            if row := self._reader.session(session):
-                refuse_imported(row)
+            refuse_imported(self._reader.require_session(session))
             queue = await self._load(session)
             event = change(queue)
             await self._journal.append(session, event)

@@ -174,7 +174,8 @@ class RunController:
     async def hold_idle(self, session: str) -> AsyncIterator[None]:
         """Prevent runs of the session from being started, stopped or resumed. Raise Problem if a run is active."""
         async with self.session_lock(session):
-            refuse_imported(row := self._row(session))
+            row = self._reader.require_session(session)
+            refuse_imported(row)
             self._refuse_active(row)
             yield
 
@@ -201,16 +202,16 @@ class RunController:
         interrupted or paused run is resumed with the message. Otherwise the message starts the next run.
         """
         async with self.session_lock(session):
-            refuse_imported(self._row(session))
+            refuse_imported(self._reader.require_session(session))
             message = UserMessage(Text(text), tuple(attached), typed)
             if live := self._live.get(session):
                 await self._journal.append(session, message)
                 if now:
                     live.context.interrupt_reply()
                 # The run ended in the meantime without receiving the message. A paused run receives it when resumed.
-                if not self.is_active(session) and self._row(session).status not in UNFINISHED:
+                if not self.is_active(session) and self._reader.require_session(session).status not in UNFINISHED:
                     await self._start(session, next_run_start(await self.conversation(session)))
-            elif self._row(session).status in UNFINISHED:
+            elif self._reader.require_session(session).status in UNFINISHED:
                 # Only queue the message if the user must first decide about unresolved calls, or if this session is
                 # that of a sub-agent, which its parent resumes.
                 if root_session(self._reader, session) != session or await self.unresolved_calls(session):
@@ -230,7 +231,7 @@ class RunController:
         async with self.session_lock(session):
             sources = [UntrustedContentRead("", source) for source in untrusted_sources]
             await self._journal.append(session, *sources, UserMessage(Text(text)))
-            if self._row(session).status not in UNFINISHED:
+            if self._reader.require_session(session).status not in UNFINISHED:
                 raise Problem("The message was not read.", "The sub-agent has ended.", "Start another one.")
 
     async def conversation(self, session: str) -> Conversation:
@@ -248,7 +249,7 @@ class RunController:
         """Pause the run after its current turn."""
         async with self.session_lock(session):
             if (live := self._live.get(session)) is None:
-                raise Problem("This run is not active.", f"It is {self._row(session).status}.", "")
+                raise Problem("This run is not active.", f"It is {self._reader.require_session(session).status}.", "")
             live.context.pause_requested = True
 
     async def _pause_and_wait(self, session: str) -> None:
@@ -267,7 +268,8 @@ class RunController:
                 live.context.compaction_requested = True
                 return True
             self._refuse_closing()
-            refuse_imported(row := self._row(session))
+            row = self._reader.require_session(session)
+            refuse_imported(row)
             tool_context = self._open_tools(Path(row.folder), session)
             try:
                 return await compact_idle_session(await self._run_context(session, tool_context, None))
@@ -285,7 +287,8 @@ class RunController:
                     await live.context.tool_context.close()
                     await self._journal.append(session, RunEnded("stopped", reason))
                 return
-            if (row := self._row(session)).status not in UNFINISHED:
+            row = self._reader.require_session(session)
+            if row.status not in UNFINISHED:
                 raise Problem("This run is not active.", f"It is {row.status}.", "")
             await self._journal.append(session, RunEnded("stopped", reason))
         await self._stop_children(session)
@@ -302,7 +305,8 @@ class RunController:
             await self._resume(session, resolution)
 
     async def _resume(self, session: str, resolution: Resolution, *first_events: SessionEvent) -> None:
-        if (row := self._row(session)).status == "paused":  # The last event is written, so the task ends in a moment.
+        row = self._reader.require_session(session)
+        if row.status == "paused":  # The last event is written, so the task ends in a moment.
             await self.wait_idle(session)
         refuse_imported(row)
         self._refuse_active(row)
@@ -379,19 +383,16 @@ class RunController:
         self._unsubscribe()
 
     async def _start(self, session: str, *events: SessionEvent) -> None:
-        refuse_imported(row := self._row(session))
+        row = self._reader.require_session(session)
+        refuse_imported(row)
         self._refuse_active(row)
         self._refuse_closing()
         model = next((self.check_start(event) for event in events if isinstance(event, RunStarted)), None)
-        await self._launch(
-            session, row.folder, *[await self._with_system_prompt(session, event) for event in events], model=model
-        )
-
-    async def _with_system_prompt(self, session: str, event: SessionEvent) -> SessionEvent:
-        """Add the system prompt to a RunStarted event; return any other event unchanged."""
-        if not isinstance(event, RunStarted):
-            return event
-        return await self.prepare_start(event, Path(self._row(session).folder))
+        prepared = [
+            await self.prepare_start(event, Path(row.folder)) if isinstance(event, RunStarted) else event
+            for event in events
+        ]
+        await self._launch(session, row.folder, *prepared, model=model)
 
     async def _launch(self, session: str, folder: str, *events: SessionEvent, model: Model | None = None) -> None:
         """Record the events and start the run's task. If the folder is missing, raise Problem and record nothing."""
@@ -456,7 +457,7 @@ class RunController:
         except asyncio.CancelledError:
             if live.stop_reason:
                 return RunEnded("stopped", live.stop_reason)
-            if self._row(live.context.session).status == "waiting":
+            if self._reader.require_session(live.context.session).status == "waiting":
                 return None
             return RunInterrupted("Journeyman was closed.", tuple(live.context.conversation.unresolved_calls()))
         except StorageProblem as problem:  # The run can be resumed once the event log can be written again.
@@ -468,11 +469,6 @@ class RunController:
             self._report(error)
             details = ErrorDetails("Internal error", f"{type(error).__name__}: {error}", code="internal")
             return RunEnded("failed", details.message, details)
-
-    def _row(self, session: str) -> SessionRow:
-        if row := self._reader.session(session):
-            return row
-        raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
 
     def session_lock(self, session: str) -> asyncio.Lock:
         """Return the lock that serializes start, stop and resume of a session."""

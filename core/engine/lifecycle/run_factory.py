@@ -8,7 +8,6 @@ from core.agents.agent_pool import AgentPool
 from core.domain.events import RunEnded, RunPaused, RunStarted
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
-from core.domain.text import Text
 from core.domain.tiers import NO_TIERS, TIER_NAMES, Tiers, choose_model
 from core.domain.visible import visible
 from core.engine.external.external_run import run_external_agent
@@ -69,7 +68,7 @@ class RunFactory:
         if is_external_agent(run_start.model):
             self.agent_connections.find_agent(run_start.model, run_start.agent_command)
         return self.models.model(
-            choose_model(self.tiers(), run_start.model, ()).model, self._full_text(run_start.script)
+            choose_model(self.tiers(), run_start.model, ()).model, self.reader.read_text(run_start.script)
         )
 
     def check_delegated_model(self, own: str, chosen: str) -> None:
@@ -92,7 +91,7 @@ class RunFactory:
         """Create the context for a run of this session. If `model` is None, the model is created from its name."""
         conversation = await load_conversation(self.journal, session)
         started = next_run_start(conversation)
-        script = self._full_text(started.script)
+        script = self.reader.read_text(started.script)
         models = _cache_models(lambda name: self.models.model(name, script))
         model = model or models(choose_model(self.tiers(), started.model, ()).model)
         # Apply the events that were appended in the meantime. Reading so few events never yields to the event loop, so
@@ -139,9 +138,6 @@ class RunFactory:
             return await run_external_agent(run, self.agent_connections)
         await self.models.fetch_info(run.model_name)
         return await run_turns(run)
-
-    def _full_text(self, text: Text) -> str:
-        return self.reader.blob(text.blob).decode() if text.blob else text.head
 
 
 def _cache_models(make: Callable[[str], Model]) -> Callable[[str], Model]:

@@ -367,7 +367,7 @@ class RunContext:
 
     def full_text(self, text: Text) -> str:
         """Return a text in full, from its blob if it is not stored inline."""
-        return self.reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+        return self.reader.read_text(text)
 
     def model_text(self, text: Text) -> str:
         """Return a text as sent to the model: untrusted content is marked as data, with secrets redacted."""
