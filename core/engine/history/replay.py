@@ -350,7 +350,7 @@ class _Replayer:
             return NO_OUTCOME
         ran = [entry.event for entry in self._entries if isinstance(entry.event, HookRan)]
         own = [hook for hook in ran if hook.trigger == moment and hook.call_id == call["id"] and not hook.blocked]
-        return hook_outcome([(hook, self._reader.read_text(hook.output)) for hook in own])
+        return hook_outcome(own, self._reader.read_text)
 
     async def _recorded_outcome(
         self, tool: Tool, call: str, parameters: Any, _context: ToolContext, _digests: dict[str, str]

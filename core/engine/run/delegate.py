@@ -228,11 +228,13 @@ class SubAgents:
             raise Problem(
                 f"You cannot give a tool that you do not have: {names}.", "", f"You have: {', '.join(own_tools)}."
             )
-        preferred_model = self.preferred_model(arguments.agent) if arguments.agent else ""
+        model = arguments.model
+        if not model and arguments.agent:
+            model = self.preferred_model(arguments.agent)
         schema = "" if arguments.schema is None else json.dumps(arguments.schema, ensure_ascii=False)
         run_start = replace(
             start,
-            model=arguments.model or preferred_model or start.model,
+            model=model or start.model,
             profile=arguments.agent or start.profile,
             tools=_tools_at_depth(arguments.tools or own_tools, parent.depth + 1),
             interactive=False,  # At a limit the child ends instead of asking; the parent decides whether to continue.

@@ -41,8 +41,8 @@ async def check_agent(run: RunContext, call: ToolCall, arguments: CheckAgentArgu
 
 async def recall_dropped(run: RunContext, call: ToolCall, arguments: RecallDroppedArguments) -> None:
     """Answer a `recall_dropped` call from the event log."""
-    max_chars = int(max_result_tokens(run) * TEXT_BYTES_PER_TOKEN)
     try:
+        max_chars = int(max_result_tokens(run) * TEXT_BYTES_PER_TOKEN)
         content = await read_dropped(run, arguments, max_chars)
         result = ToolReturned(call.id, Text(content.text), attachments=content.attachments)
     except Problem as problem:

@@ -105,9 +105,11 @@ def _can_be_nudged(run: RunContext) -> bool:
     conversation = run.conversation
     if is_external_agent(run.model_name):  # External agents have their own tools, which the nudges do not name.
         return False
-    is_review = conversation.start is not None and bool(conversation.start.reviewed_session)
-    is_waiting_for_reply = conversation.has_new_input
-    return bool(run.request().tools) and not (is_waiting_for_reply or is_review or is_denied(conversation))
+    if conversation.start and conversation.start.reviewed_session:
+        return False
+    if conversation.has_new_input or is_denied(conversation):
+        return False
+    return bool(run.request().tools)
 
 
 class _LastReply:

@@ -395,7 +395,7 @@ class RunContext:
             return NO_OUTCOME
         payload = {"session": self.session, "run": self.conversation.run, "model": self.model_name, **details}
         ran = await run_hooks(hooks, moment, tool, self.tool_context.folder, payload)
-        outcome = hook_outcome([(hook, hook.output.head) for hook in ran])
+        outcome = hook_outcome(ran)
         if ran:
             await self.record(*ran, *context_messages(outcome))
         self.hook_stop = self.hook_stop or outcome.stop

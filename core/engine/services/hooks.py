@@ -8,7 +8,7 @@ commands of an agent can change those.
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -197,7 +197,7 @@ async def run_hooks(
         done = await _run(hook, folder, {"moment": moment, "folder": str(folder), **payload})
         done = replace(done, reason=done.reason or directive_error(done, done.output.head))
         ran.append(done)
-        outcome = hook_outcome([(done, done.output.head)])
+        outcome = hook_outcome([done])
         if done.blocked or outcome.result is not None:
             break
         call = payload.get("call")
@@ -206,10 +206,14 @@ async def run_hooks(
     return ran
 
 
-def hook_outcome(ran: Sequence[tuple[HookRan, str]]) -> HookOutcome:
-    """Combine the decisions of hooks that have run, each given with its full output. The first refusal wins."""
+def hook_outcome(ran: Sequence[HookRan], read_text: Callable[[Text], str] = lambda text: text.head) -> HookOutcome:
+    """Combine the decisions of hooks that have run. The first refusal wins.
+
+    `read_text` returns their full output, which may be in a blob once it is recorded.
+    """
     outcome = NO_OUTCOME
-    for done, output in ran:
+    for done in ran:
+        output = read_text(done.output)
         if done.blocked:
             return replace(outcome, refusal=output.strip() or done.reason or "no reason was given")
         outcome = _with_directives(outcome, _directives(done, output))
