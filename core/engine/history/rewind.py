@@ -142,7 +142,12 @@ def plan_undo(folder: Path, entries: list[EventRecord], read_blob: ReadBlob, for
     expected = {history.path: history.expected_hashes for history in file_histories(entries, rewind.seq)}
     with _open_folder(folder) as broker:
         histories = (
-            FileHistory(file.path, file.before, expected.get(file.path, frozenset({file.after})), file.mode_before)
+            FileHistory(
+                path=file.path,
+                target_hash=file.before,
+                expected_hashes=expected.get(file.path, frozenset({file.after})),
+                target_mode=file.mode_before,
+            )
             for file in rewind.event.files
         )
         files = tuple(_plan_file(broker, history, read_blob, set(force)) for history in histories)
@@ -172,9 +177,10 @@ def rewind_event(plan: RewindPlan) -> FilesRewound:
     """Return the event to record before the plan is carried out."""
     skipped = tuple(file.path for file in plan.files if file.action in {"conflict", "lost"})
     files = tuple(
-        RewoundFile(file.path, file.current_hash, file.target_hash, file.current_mode) for file in plan.changing_files
+        RewoundFile(file.path, before=file.current_hash, after=file.target_hash, mode_before=file.current_mode)
+        for file in plan.changing_files
     )
-    return FilesRewound(plan.to_seq, files, skipped, plan.undoes_seq)
+    return FilesRewound(plan.to_seq, files, skipped, undoes_seq=plan.undoes_seq)
 
 
 def overwritten_contents(folder: Path, plan: RewindPlan) -> dict[str, bytes]:

@@ -54,7 +54,7 @@ class _QueueState:
         Messages that state the task of an unfinished run stay in front and are not counted by `index`.
         """
         movable = [message.seq for message in self.messages() if message.seq != seq]
-        task = (other for other in self.order_without(seq) if other not in movable)
+        task = [other for other in self.order_without(seq) if other not in movable]
         movable.insert(max(0, index), seq)
         return (*task, *movable)
 

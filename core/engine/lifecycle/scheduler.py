@@ -192,7 +192,13 @@ class Scheduler:
             return await self._save_change(updated)
         if not await self._store.update(replace(updated, error=INTERRUPTED_START)):
             return DueResult(updated)  # The schedule was removed meanwhile.
-        trigger = ScheduleTriggered(schedule.id, due.last, schedule.interval, updated.missed_count - 1, is_late)
+        trigger = ScheduleTriggered(
+            schedule_id=schedule.id,
+            due=due.last,
+            interval=schedule.interval,
+            missed_count=updated.missed_count - 1,
+            late=is_late,
+        )
         try:
             run_settings = self._run_settings(schedule)
             session = await self._start(

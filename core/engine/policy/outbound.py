@@ -76,8 +76,9 @@ def only_reads_by_name(tool: str) -> bool:
         words = words[len(server) :]
     if not words or CHANGING_WORDS & set(words):
         return False
-    for previous, word, following in zip(["and", *words], words, [*words[1:], ""], strict=False):
-        is_verb = previous in CONJUNCTIONS
+    for index, word in enumerate(words):
+        is_verb = index == 0 or words[index - 1] in CONJUNCTIONS
+        following = words[index + 1] if index + 1 < len(words) else ""
         if is_verb and (word not in READING_WORDS or following in PARTICLES):
             return False
     return True

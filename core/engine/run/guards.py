@@ -29,7 +29,7 @@ async def check_limits(run: RunContext) -> RunEnded | None:
         if usage.share >= 1:
             return await _at_limit(run, usage)
         if usage.limit not in run.conversation.warned:
-            await run.record(LimitThresholdReached(usage.limit, usage.used, usage.allowed, 80))
+            await run.record(_threshold_event(usage, percent=80))
     return None
 
 
@@ -37,8 +37,12 @@ async def complete_run(run: RunContext) -> RunEnded:
     """Record which limits the last turn exceeded, and return the RunEnded event of the completed run."""
     for usage in limits_near(run.conversation.spent, run.conversation.allowed):
         if usage.used > usage.allowed:
-            await run.record(LimitThresholdReached(usage.limit, usage.used, usage.allowed, 100))
+            await run.record(_threshold_event(usage, percent=100))
     return RunEnded("completed")
+
+
+def _threshold_event(usage: LimitUsage, *, percent: int) -> LimitThresholdReached:
+    return LimitThresholdReached(usage.limit, used=usage.used, allowed=usage.allowed, percent=percent)
 
 
 def remaining_s(run: RunContext) -> float | None:
@@ -128,5 +132,5 @@ async def _at_limit(run: RunContext, usage: LimitUsage) -> RunEnded | None:
             await run.record(LimitRaised(usage.limit, usage.allowed * 2))
             return None
     else:
-        await run.record(LimitThresholdReached(usage.limit, usage.used, usage.allowed, 100))
+        await run.record(_threshold_event(usage, percent=100))
     return RunEnded("limit", f"{limit_text}, the limit of this run", summary=Text(run.last_reply_text()))

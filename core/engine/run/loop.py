@@ -54,7 +54,7 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
         if source := paths_label(run, [file.name for file in instruction_files]):
             await run.record(UntrustedContentRead("", source, in_instructions=True))
         await run.run_hooks("run_start")
-    run.ended_turns = conversation.turns - bool(conversation.pending)
+    run.ended_turns = conversation.turns - 1 if conversation.pending else conversation.turns
     while True:
         if conversation.pending and not run.hook_stop:
             await run.run_hooks("before_calls", calls=_described(run))

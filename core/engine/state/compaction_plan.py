@@ -104,7 +104,13 @@ def compaction_event(messages: Sequence[Message], plan: CompactionPlan, why: str
     `before` is the size of the context in tokens before the compaction.
     """
     if not plan.summarized:
-        return ContextCompacted(why, before, before, plan.truncated, retired_attachments=plan.retired)
+        return ContextCompacted(
+            reason=why,
+            tokens_before=before,
+            tokens_after=before,
+            truncated_calls=plan.truncated,
+            retired_attachments=plan.retired,
+        )
     summarized = set(plan.summarized)
     until = max(messages[index].seq for index in summarized)
     kept_seqs = {
