@@ -127,8 +127,8 @@ class ExternalAgents:
                 f"{setting.id}: {', '.join(option.value for option in setting.options)}"
                 for setting in connection.settings
             )
-            do = f"Available: {available}." if available else "This agent has no settings."
-            raise Problem(f"The agent has no setting {name} with the value {value}.", "", do)
+            fix = f"Available: {available}." if available else "This agent has no settings."
+            raise Problem(f"The agent has no setting {name} with the value {value}.", "", fix)
         await change_setting(connection, setting, value)
         await self._journal.append(session, ExternalAgentSettingChanged(name, value))
 

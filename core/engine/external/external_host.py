@@ -415,8 +415,8 @@ class ExternalAgentHost:
             command = f"env {shlex.join(assignments)} {command}"
         cwd = relative_path(str(params.get("cwd") or "."), self._run.tool_context.folder)
         if Path(cwd).is_absolute():
-            do = "Use a folder inside it."
-            raise Problem("The command's working folder is outside the session's folder.", "", do)
+            fix = "Use a folder inside it."
+            raise Problem("The command's working folder is outside the session's folder.", "", fix)
         if Path(cwd) != Path():
             command = f"cd {shlex.quote(cwd)} && {command}"
         call = await self._perform("run", {"command": command, "background": True})

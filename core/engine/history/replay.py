@@ -141,8 +141,8 @@ async def replay_session(
         for seq, run, at, kind, data in reader.raw_events(session)
     ]
     if not entries or not isinstance(entries[0].event, SessionCreated):
-        do = f"View it with `journeyman show {session}`."
-        raise Problem("This session cannot be replayed.", "Its first events are missing.", do)
+        fix = f"View it with `journeyman show {session}`."
+        raise Problem("This session cannot be replayed.", "Its first events are missing.", fix)
     database = Database(folder / DATABASE_FILE, synchronous="OFF")
     replay_reader = Reader(folder / DATABASE_FILE)
     context = open_context(folder, folder)  # A run needs a context, but a replay executes no tool in it.

@@ -116,8 +116,8 @@ class SessionHistory:
         step = self._reader.step_by_number(session, number) if number else None  # 0 marks rows without a number.
         if step is None:
             last = self._reader.require_session(session).steps
-            do = f"List them with `journeyman show {session}`."
-            raise Problem(f"There is no step {number}.", f"Steps in this session: {last}.", do)
+            fix = f"List them with `journeyman show {session}`."
+            raise Problem(f"There is no step {number}.", f"Steps in this session: {last}.", fix)
         return step.last_seq
 
     async def edit(self, session: str, seq: int, text: str) -> PreparedFork:

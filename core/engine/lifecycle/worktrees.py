@@ -40,8 +40,8 @@ class Worktrees:
         """Start a session in a new worktree with the folder's trust. If that fails, the worktree is removed."""
         trust = trust_decision(self._rule_store.current(), str(folder))
         if trust is False:
-            do = "Trust the folder, or work without a worktree."
-            raise Problem("You do not trust this folder.", "Git would run commands from the repository's settings.", do)
+            cause = "Git would run commands from the repository's settings."
+            raise Problem("You do not trust this folder.", cause, "Trust the folder, or work without a worktree.")
         event, session_folder = await run_to_completion(
             create_worktree, folder, initial_title(task), follow_settings=trust is True
         )
@@ -70,8 +70,8 @@ class Worktrees:
             worktree for worktree in await self.in_repository(folder) if name and worktree.tree.branch.endswith(name)
         ]
         if len(matches) != 1:
-            do = "List them with `journeyman worktree`."
-            raise Problem(f"There is no worktree {name!r} in this repository.", "", do)
+            fix = "List them with `journeyman worktree`."
+            raise Problem(f"There is no worktree {name!r} in this repository.", "", fix)
         if active := [row.id for row in matches[0].sessions if self._is_active(row.id)]:
             raise Problem(f"Session {active[0]} is active in this worktree.", "", "Stop it first.")
         await self._remove(matches[0].tree, discard=discard)

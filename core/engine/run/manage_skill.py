@@ -149,8 +149,8 @@ def _refuse_existing_file(skills: SkillService, arguments: ManageSkillArguments,
         return
     paths = {file.path for file in skills.library.open(row.key).files}
     if arguments.path in paths:
-        do = f"Read it with {USE_SKILL}, then change it with action patch."
-        raise Problem(f"The skill has a file {arguments.path!r} already.", "It was not overwritten.", do)
+        fix = f"Read it with {USE_SKILL}, then change it with action patch."
+        raise Problem(f"The skill has a file {arguments.path!r} already.", "It was not overwritten.", fix)
     check_no_file_is_folder({*paths, arguments.path})
 
 
@@ -168,8 +168,8 @@ def _last_step(run: RunContext, reviewed: str) -> tuple[int, ...]:
 
 def _new_skill_text(arguments: ManageSkillArguments, row: SkillRow | None) -> str:
     if row is not None:
-        do = f"Read it with {USE_SKILL}, then change it with action patch, or choose another name."
-        raise Problem(f"The skill {arguments.name!r} already exists.", "It was not overwritten.", do)
+        fix = f"Read it with {USE_SKILL}, then change it with action patch, or choose another name."
+        raise Problem(f"The skill {arguments.name!r} already exists.", "It was not overwritten.", fix)
     if not is_valid_name(arguments.name):
         rule = "Use lowercase letters a to z, digits and single hyphens between them, at most 64 characters."
         raise Problem(f"{arguments.name!r} is not a valid skill name.", rule, "Choose another name.")

@@ -235,8 +235,8 @@ class McpServerService:
         server = self._servers.find(name)
         if secret not in _secret_names(server):
             names = ", ".join(_secret_names(server)) or "none"
-            do = "Add the server again with --env NAME or --header NAME."
-            raise Problem(f"{name} has no secret {secret!r}.", f"Its secrets are: {names}.", do)
+            fix = "Add the server again with --env NAME or --header NAME."
+            raise Problem(f"{name} has no secret {secret!r}.", f"Its secrets are: {names}.", fix)
         stored = await self._secrets.save(secret_owner(server, secret), value)
         await self._servers.disconnect(name)
         if not server.tools:  # The server was added without its secrets, so its tools are not known yet.
