@@ -107,7 +107,7 @@ def test_the_profile_in_the_help_names_every_field_and_is_valid(tmp_path: Path) 
     text = (HELP / "agents.md").read_text("utf-8").split("```")[1].removeprefix("toml\n")
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "proofreader.toml").write_text(text, "utf-8")
-    assert load_profiles(tmp_path)[0]["proofreader"].tier == "small"
+    assert load_profiles(tmp_path).profiles["proofreader"].tier == "small"
     data = tomllib.loads(text)
     assert data.keys() == {field.name for field in fields(AgentProfile)}
     assert data["learn"].keys() == {field.name for field in fields(LearningRules)}

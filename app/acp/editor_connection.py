@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from app.acp.editor_questions import EditorQuestions
 from app.acp.request_params import (
-    PromptFile,
     prompt_parts,
     required_text,
     unused_servers_notice,
@@ -29,6 +28,7 @@ from core.agents.json_rpc import (
 )
 from core.domain.events import Replied, RunEnded, RunInterrupted, RunPaused, RunStarted
 from core.domain.ids import session_id
+from core.domain.message_files import EmbeddedText
 from core.domain.modes import MODE_LABELS, MODES, Mode
 from core.domain.permissions import PermissionDecided, PermissionRequested
 from core.domain.problems import Problem
@@ -195,7 +195,7 @@ class EditorConnection:
         await self._send_update(name, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
         return {}
 
-    async def _prompt(self, name: str, text: str, embedded: list[PromptFile]) -> Params:
+    async def _prompt(self, name: str, text: str, embedded: list[EmbeddedText]) -> Params:
         session = self._open(name)
         if session.updates is not None:
             raise RpcError(INTERNAL_ERROR, "A turn of this session is in progress.")
@@ -215,7 +215,7 @@ class EditorConnection:
         finally:
             session.updates = None
 
-    async def _begin(self, name: str, session: EditorSession, text: str, embedded: list[PromptFile]) -> None:
+    async def _begin(self, name: str, session: EditorSession, text: str, embedded: list[EmbeddedText]) -> None:
         """Start the session with its first prompt.
 
         A later prompt answers the open question, or continues the session.

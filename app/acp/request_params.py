@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from core.agents.json_rpc import INVALID_PARAMS, Params, RpcError
 from core.agents.session_updates import block_text
+from core.domain.message_files import EmbeddedText
 from core.domain.visible import visible
 
 # Limits of a notice about MCP servers.
@@ -36,18 +37,11 @@ def workspace_param(params: Params) -> Path:
     return folder
 
 
-class PromptFile(NamedTuple):
-    """A file that the editor has put into a prompt."""
-
-    name: str
-    text: str
-
-
 class PromptParts(NamedTuple):
     """What the user wrote in a prompt as one text, and the files in it."""
 
     text: str
-    embedded: list[PromptFile]
+    embedded: list[EmbeddedText]
 
 
 def prompt_parts(params: Params) -> PromptParts:
@@ -56,11 +50,11 @@ def prompt_parts(params: Params) -> PromptParts:
     if not isinstance(blocks, list):
         raise RpcError(INVALID_PARAMS, "The request lacks the prompt, or it is not a list of blocks.")
     texts: list[str] = []
-    embedded: list[PromptFile] = []
+    embedded: list[EmbeddedText] = []
     for block in blocks:
         match block:
             case {"type": "resource", "resource": {"uri": uri, "text": str(text)}}:
-                embedded.append(PromptFile(str(uri), text))
+                embedded.append(EmbeddedText(str(uri), text))
                 texts.append(f"[{uri}]")
             case _:
                 texts.append(block_text(block))

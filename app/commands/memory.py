@@ -14,7 +14,7 @@ from core.domain.memory import Memory, MemoryChange, MemoryScope, MemoryStatus
 from core.domain.memory_marks import EXPIRES, USER_RATING, UserRating, join_tags, marks_of, tags_of
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal, SkillResult
-from core.engine.services.memory_service import MemoryListing, RunOutcomes
+from core.engine.services.memory_results import MemoryListing, RunOutcomes
 from core.memory.saving import SaveResult
 
 

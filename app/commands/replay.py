@@ -81,8 +81,7 @@ class _Printer:
             self._out.write_json(event_json(update.entry, self._reader.blob))
             return
         if isinstance(event, UserMessage | Replied) and event.text.head:
-            text = event.text
-            content = self._reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+            content = self._reader.read_text(event.text)
             self._out.write(f"You: {content}" if isinstance(event, UserMessage) else content)
         for step in update.steps:
             if step.number and step.status not in OPEN_STATUSES:

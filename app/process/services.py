@@ -133,12 +133,12 @@ def _connect_services(
         proposals=proposals, web=web, servers=servers, safe=safe,
     )  # fmt: skip
     prepare = partial(
-        prepare_start, home=folder, book=rules, safe=safe, skills=skills,
+        prepare_start, home=folder, rule_store=rules, safe=safe, skills=skills,
         unconfigured=lambda: () if web.host else (SEARCH_WEB,), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
         needs_compact=catalog.needs_compact_prompt,
     )  # fmt: skip
     factory = RunFactory(
-        journal=journal, reader=reader, drafts=drafts, models=catalog, book=rules, agent_connections=agents,
+        journal=journal, reader=reader, live_updates=drafts, models=catalog, rule_store=rules, agent_connections=agents,
         skills=skills, proposals=proposals,
         tiers=lambda: settings.current.tiers,
         compact_at=lambda: settings.current.compact_at_tokens,

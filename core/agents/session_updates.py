@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.external_agents import ExternalAgentOption, ExternalAgentSetting
 
@@ -45,11 +45,18 @@ class ToolCallUpdate:
     output: Any = None
 
 
+class PlanEntry(NamedTuple):
+    """An entry of a plan. `status` is pending, in_progress or completed."""
+
+    text: str
+    status: str
+
+
 @dataclass(frozen=True, slots=True)
 class PlanUpdate:
-    """The agent's plan: pairs of text and status (pending, in_progress or completed)."""
+    """The agent's whole plan."""
 
-    entries: tuple[tuple[str, str], ...]
+    entries: tuple[PlanEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +176,7 @@ def _plan(update: Mapping[str, Any]) -> SessionUpdate | None:
         return None
     return PlanUpdate(
         tuple(
-            (str(entry.get("content", "")), str(entry.get("status", "pending")))
+            PlanEntry(str(entry.get("content", "")), str(entry.get("status", "pending")))
             for entry in entries[:MAX_ITEMS]
             if isinstance(entry, dict)
         )

@@ -13,7 +13,6 @@ from core.domain.provenance import new_boundary
 from core.domain.question import QuestionAsked
 from core.domain.redact import Redactor
 from core.domain.sessions import SessionRow
-from core.domain.text import Text
 from core.domain.tiers import choose_model
 from core.engine.lifecycle.run_controller import RunController
 from core.learning.transcript import transcript
@@ -106,7 +105,7 @@ class SessionReviewer:
             raise Problem("This session has no run.", "There is nothing to review.", "")
         entries = [entry async for entry in self._journal.read(session)]
         redact = Redactor(await self._known_secrets(uncertain=False)).redact
-        prompt = PROMPT.format(mark=new_boundary(), talk=transcript(entries, self._full_text, redact))
+        prompt = PROMPT.format(mark=new_boundary(), talk=transcript(entries, self._reader.read_text, redact))
         model = choose_model(self._settings().tiers, start.model, ("review",)).model
         run_started = RunStarted(
             model,
@@ -186,6 +185,3 @@ class SessionReviewer:
         if self._active.get(session) == review:
             del self._active[session]
         self._requests.put_nowait(_StopReview(session))
-
-    def _full_text(self, text: Text) -> str:
-        return self._reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.domain.permissions import PendingPermissionRequest, PermissionOption, PermissionRequest
+from core.domain.problems import Problem
 from core.domain.question import Question, QuestionOption, SubQuestion
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.domain.text import Text
 from core.domain.untrusted_file import UntrustedFile
 from core.store.blobs import read_blob
 from core.store.queued_messages import QueuedMessage, read_queued_messages
@@ -95,6 +97,13 @@ class Reader:
     def session(self, session_id: str) -> SessionRow | None:
         row = self._derived.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?", (session_id,)).fetchone()
         return read_session(row) if row else None
+
+    def require_session(self, session_id: str) -> SessionRow:
+        """Return a session. Raise Problem if it does not exist."""
+        row = self.session(session_id)
+        if row is None:
+            raise Problem(f"There is no session {session_id}.", "", "List them with `journeyman sessions`.")
+        return row
 
     def children(self, parent: str) -> list[SessionRow]:
         """Return the sessions of the sub-agents that a session started, in order."""
@@ -239,6 +248,10 @@ class Reader:
             return head[:limit]
         body = read_blob(self._db, text["blob"], MAX_UTF8_BYTES * limit if limit else 0) or b""
         return body.decode("utf-8", "replace")[:limit]
+
+    def read_text(self, text: Text) -> str:
+        """Return a text in full, whether it is stored in its event or in a blob."""
+        return self.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
 
     def blob(self, name: str) -> bytes:
         """Return the content of a blob, or b"" if it is missing."""

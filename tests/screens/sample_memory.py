@@ -9,7 +9,8 @@ from app.process import data_folder
 from core.domain.clock import now
 from core.domain.memory import DAY, MemoryAuthor, MemoryContent, MemoryKind
 from core.domain.proposal import Proposal
-from core.engine.services.memory_service import MemoryDetails, MemoryListing, MemoryService
+from core.engine.services.memory_results import MemoryDetails, MemoryListing
+from core.engine.services.memory_service import MemoryService
 from core.memory.index_terms import index_terms
 from core.memory.memories import Memories
 from core.memory.saving import MemorySource

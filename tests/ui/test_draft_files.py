@@ -4,9 +4,10 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
+from core.domain.message_files import AttachedFile
 from tests.ui.hands import find, write
 from tests.ui.test_desktop_app import Person, live, until
-from ui.base.draft_files import AttachedFile, DraftFiles
+from ui.base.draft_files import DraftFiles
 
 A, B = AttachedFile("a.txt", "text/plain", b"one"), AttachedFile("b.png", "image/png", b"two")
 

@@ -4,17 +4,11 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+from core.domain.message_files import AttachedFile
 
 INDEX_FILE: Final = "files.json"
-
-
-class AttachedFile(NamedTuple):
-    """An attached file. It is read when it is attached, so that later changes on disk are not sent unnoticed."""
-
-    name: str
-    media_type: str
-    body: bytes
 
 
 class DraftFiles:

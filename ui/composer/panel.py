@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.domain.message_files import AttachedFile
 from core.store.queued_messages import QueuedMessage
-from ui.base.draft_files import AttachedFile
 from ui.composer.model_button import ModelButton
 from ui.composer.queue_cards import QueueCards
 from ui.message.attachments import AttachmentBar

@@ -210,8 +210,7 @@ async def _start_session(new: NewSession, worktree: bool, engine: "Engine") -> s
         profile=new.agent,
         effort=new.effort,
     )
-    files = [(file.name, file.media_type, file.body) for file in new.files]
-    return await engine.start(new.task, Path(new.folder), run_started, worktree=worktree, files=files)
+    return await engine.start(new.task, Path(new.folder), run_started, worktree=worktree, files=new.files)
 
 
 async def _store_api_key(server: str, key: str, engine: "Engine") -> str:

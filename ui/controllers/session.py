@@ -1,11 +1,12 @@
 """Passes the user's actions in a session view to the engine."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject
 
+from core.domain.message_files import AttachedFile
 from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.sessions import ACTIVE_STATUSES
@@ -71,13 +72,12 @@ class SessionController(QObject):
     def send_message(self, text: str, *, now: bool = False) -> None:
         session, attached = self._session, self._view.composer.attached
         attachments = attached.take()
-        files = [(file.name, file.media_type, file.body) for file in attachments]
 
         def restore_draft() -> None:
             self._window.restore_draft(session, text)
             attached.restore(attachments)
 
-        send = partial(_send, session, text, now, files)
+        send = partial(_send, session, text, now, attachments)
         self._tasks.start(self._send_trusted(session, send, restore_draft), "say")
 
     def send_review(self, text: str) -> None:
@@ -143,7 +143,7 @@ class SessionController(QObject):
         self._tasks.start(self._bridge.ask(lambda engine: engine.set_mode(session, mode)), "set the mode")
 
 
-async def _send(session: str, text: str, now: bool, files: list[tuple[str, str, bytes]], engine: "Engine") -> None:
+async def _send(session: str, text: str, now: bool, files: Sequence[AttachedFile], engine: "Engine") -> None:
     await engine.send_message(session, text, now=now, files=files)
 
 

@@ -32,7 +32,7 @@ from ui.widgets.stacking_row import StackingRow, plain_row
 from ui.widgets.time_formats import to_local_time
 
 if TYPE_CHECKING:
-    from core.engine.services.memory_service import MemoryDetails, RunOutcomes
+    from core.engine.services.memory_results import MemoryDetails, RunOutcomes
 
 MAX_USES: Final = 12  # runs listed at most under Uses
 SIDE: Final = 16

@@ -12,7 +12,7 @@ from ui.base.proposal_controller import ProposalController
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
-    from core.engine.services.memory_service import ForgetResult, LearnedDay, MemoryDetails, MemoryListing
+    from core.engine.services.memory_results import ForgetResult, LearnedDay, MemoryDetails, MemoryListing
 
 MAX_LISTED: Final = 3_000  # memories in the list at most; the search also finds older ones
 

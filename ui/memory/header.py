@@ -18,7 +18,7 @@ from ui.widgets.stacking_row import StackingRow, plain_row
 from ui.widgets.tab_strip import TabStrip
 
 if TYPE_CHECKING:
-    from core.engine.services.memory_service import MemoryListing
+    from core.engine.services.memory_results import MemoryListing
 
 
 TAB_PADDING = 7  # pixels; with the usual padding, the nine tabs would not fit beside the memory card

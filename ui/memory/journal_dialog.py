@@ -17,7 +17,7 @@ from ui.widgets.dialog_parts import button_row, resize_in_screen
 from ui.widgets.labels import label
 
 if TYPE_CHECKING:
-    from core.engine.services.memory_service import LearnedDay
+    from core.engine.services.memory_results import LearnedDay
 
 MAX_DAYS: Final = 60
 MAX_ITEMS: Final = 50  # memories listed at most for one day

@@ -19,7 +19,7 @@ from ui.text.visible import visible
 from ui.widgets.time_formats import short_date, to_local_time
 
 if TYPE_CHECKING:
-    from core.engine.services.memory_service import MemoryListing
+    from core.engine.services.memory_results import MemoryListing
 
 RECENT: Final = 2 * DAY
 # The tabs that are not for one kind of memory.

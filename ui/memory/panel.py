@@ -48,7 +48,7 @@ from ui.widgets.rerun_without import RerunWithout
 from ui.widgets.splitter import horizontal_splitter, remember_sizes
 
 if TYPE_CHECKING:
-    from core.engine.services.memory_service import MemoryDetails, MemoryListing
+    from core.engine.services.memory_results import MemoryDetails, MemoryListing
 
 REFRESH_EVENTS: Final = (ProposalCreated, ProposalStateChanged, MemoriesRecalled)
 SEARCH_DELAY_MS: Final = 150  # milliseconds from the last key press in the search field to the search

@@ -10,8 +10,8 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMimeData, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QImage, QImageWriter
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
+from core.domain.message_files import AttachedFile
 from core.timeline.text_diff import is_text
-from ui.base.draft_files import AttachedFile
 from ui.style.number_formats import size
 from ui.style.theme import Look
 from ui.text.visible import visible

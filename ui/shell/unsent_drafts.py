@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.domain.message_files import AttachedFile
 from core.domain.problems import ErrorDetails
-from ui.base.draft_files import AttachedFile, DraftFiles
+from ui.base.draft_files import DraftFiles
 from ui.base.tasks import ErrorSource
 from ui.base.window_state import WindowState
 from ui.composer.panel import ComposerPanel

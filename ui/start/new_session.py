@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from core.domain.message_files import AttachedFile
 from core.domain.modes import DEFAULT_MODE, Mode
-from ui.base.draft_files import AttachedFile
 from ui.start.run_options import RunOptions
 
 

@@ -7,8 +7,8 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QComboBox, QFileDialog, QVBoxLayout, QWidget
 
+from core.domain.message_files import AttachedFile
 from core.domain.modes import DEFAULT_MODE, Mode
-from ui.base.draft_files import AttachedFile
 from ui.message.attachments import AttachmentBar
 from ui.message.completion import Completion
 from ui.message.efforts import EFFORTS

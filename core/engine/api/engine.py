@@ -16,6 +16,7 @@ from core.domain.events import (
     SessionEvent,
     UntrustedContentRead,
 )
+from core.domain.message_files import AttachedFile, EmbeddedText
 from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, is_untrusted, mark_as_data, new_boundary, source_label
 from core.domain.session_metadata import initial_title
@@ -90,34 +91,34 @@ class Engine(Maintenance, UserDecisions):
         journal: Journal,
         reader: Reader,
         runs: RunController,
-        drafts: LiveUpdates,
+        live_updates: LiveUpdates,
         settings: SettingsFile,
-        book: RuleStore,
+        rule_store: RuleStore,
         providers: Providers,
         skills: SkillService,
         proposals: ProposalStore,
         memories: Memories,
-        servers: McpServerService,
+        mcp_servers: McpServerService,
         packages: PackageService,
-        guests: ExternalAgents,
-        markup: Callable[[str], str] | None = None,
+        external_agents: ExternalAgents,
+        markdown_to_html: Callable[[str], str] | None = None,
     ) -> None:
         self._opened = opened
         self._journal = journal
         self._reader = reader
         self._runs = runs
-        self._drafts = drafts
+        self._live_updates = live_updates
         self.settings = settings
         self.providers = providers
         self.skills = skills
-        self.mcp_servers = servers
+        self.mcp_servers = mcp_servers
         self.packages = packages
-        self.external_agents = guests
+        self.external_agents = external_agents
         self.profile_files = ProfileFiles(opened.path.parent)
         self._proposals = proposals
-        self._book = book
-        self._markup = markup
-        self._approvals = Approvals(journal, reader, book, runs.claimed)
+        self._rule_store = rule_store
+        self._markdown_to_html = markdown_to_html
+        self._approvals = Approvals(journal, reader, rule_store, runs.claimed)
         self._memories = memories
         limits = partial(memory_limits, opened.path.parent)
         self.memory = MemoryService(memories, reader, proposals, lambda: self.proposals, limits)
@@ -140,8 +141,11 @@ class Engine(Maintenance, UserDecisions):
         from core.memory.proposal_actions import MemoryProposals
         from core.skills.proposal_actions import SkillProposals
 
-        skills, memories = SkillProposals(self.skills.library), MemoryProposals(self._memories)
-        return ProposalQueue(self._proposals, skills=skills, memories=memories)
+        return ProposalQueue(
+            self._proposals,
+            skills=SkillProposals(self.skills.library),
+            memories=MemoryProposals(self._memories),
+        )
 
     @cached_property
     def exchange(self) -> "ExchangeService":
@@ -154,7 +158,7 @@ class Engine(Maintenance, UserDecisions):
             self._opened.open_reader,
             self.providers.secrets,
             self.archive.purge,
-            self._markup,
+            self._markdown_to_html,
         )
 
     @cached_property
@@ -170,20 +174,20 @@ class Engine(Maintenance, UserDecisions):
         from core.engine.lifecycle.scheduler import Scheduler
         from core.store.schedule_store import ScheduleStore
 
-        book = ScheduleStore(self._opened.path, self._opened.database, frozen=self._opened.immutable)
-        return Scheduler(book, lambda: self.settings.current, self.start, self._reader.session)
+        store = ScheduleStore(self._opened.path, self._opened.database, frozen=self._opened.immutable)
+        return Scheduler(store, lambda: self.settings.current, self.start, self._reader.session)
 
     @cached_property
     def worktrees(self) -> "Worktrees":
         """Git worktrees in which sessions work."""
         from core.engine.lifecycle.worktrees import Worktrees
 
-        return Worktrees(self._book, self.sessions, self.is_active)
+        return Worktrees(self._rule_store, self.sessions, self.is_active)
 
     async def warm_up(self) -> None:
         """Import the modules that the user's first actions need, in a thread. Called once the window is visible."""
 
-        def make() -> None:
+        def import_modules() -> None:
             for kind in EVENT_CLASSES:
                 type_adapter(kind)
             tool_specs()
@@ -192,7 +196,7 @@ class Engine(Maintenance, UserDecisions):
 
         # Import pydantic here first: two threads that import it at the same time can see a partly initialized module.
         type_adapter("run_started")
-        await asyncio.to_thread(make)
+        await asyncio.to_thread(import_modules)
 
     async def sandbox_status(self) -> SandboxStatus:
         """Return how well commands are sandboxed on this system. The first call runs a command to find out."""
@@ -200,53 +204,54 @@ class Engine(Maintenance, UserDecisions):
 
     async def preview_start(self, folder: Path, agent: str = "", model: str = "") -> RunStarted:
         """Return the event that a run in the folder would start with, which has its prompt. Nothing is recorded."""
-        began = RunStarted(model or self.default_model(agent) or SCRIPTED, profile=agent)
-        return await self._runs.prepare_start(began, folder)
+        run_start = RunStarted(model or self.default_model(agent) or SCRIPTED, profile=agent)
+        return await self._runs.prepare_start(run_start, folder)
 
     async def start(
         self,
         task: str,
         folder: Path,
-        began: RunStarted,
+        run_start: RunStarted,
         *origin: SessionEvent,
         worktree: bool = False,
         name: str = "",
-        files: Sequence[tuple[str, str, bytes]] = (),
-        embedded: Sequence[tuple[str, str]] = (),
+        files: Sequence[AttachedFile] = (),
+        embedded: Sequence[EmbeddedText] = (),
     ) -> str:
-        """Create a session, start its first run as described by `began`, and return the session's ID.
+        """Create a session, start its first run as described by `run_start`, and return the session's ID.
 
         `origin` are events that record what started the session, such as a schedule. With `worktree` the session works
-        in a new git worktree. `name` is the ID of the session; if empty, a new ID is generated. If `began` names no
-        model, the run uses the default model of its agent profile. `files` are attached to the task, as
-        (name, media type, contents), and so are the texts of `embedded`, as (name, text): what an editor inserted.
+        in a new git worktree. `name` is the ID of the session; if empty, a new ID is generated. If `run_start` names no
+        model, the run uses the default model of its agent profile. `files` and `embedded` are attached to the task.
         """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Describe the task.")
         workspace = check_workspace(folder)
         refuse_unsafe_folder(workspace, self._opened.path.parent)
-        self.mcp_servers.require_known(began.allow)
-        began = began if began.model else replace(began, model=self.default_model(began.profile))
-        if not began.model:
+        self.mcp_servers.require_known(run_start.allow)
+        run_start = run_start if run_start.model else replace(run_start, model=self.default_model(run_start.profile))
+        if not run_start.model:
             raise Problem("No model is set up.", "", "Choose a model.")
         if worktree:
-            self._runs.check_start(began)
+            self._runs.check_start(run_start)
             return await self.worktrees.start(
                 task,
                 workspace,
-                lambda path, events: self.start(task, path, began, *origin, *events, files=files, embedded=embedded),
+                lambda path, events: self.start(
+                    task, path, run_start, *origin, *events, files=files, embedded=embedded
+                ),
             )
-        began = replace(began, boundary=began.boundary or new_boundary())
-        message = await self.mcp_servers.expand_mentions(await self._expand(task, workspace), began.boundary)
+        run_start = replace(run_start, boundary=run_start.boundary or new_boundary())
+        message = await self.mcp_servers.expand_mentions(await self._expand(task, workspace), run_start.boundary)
         inserted = (*message.untrusted_sources, *self._embedded_sources(embedded, workspace))
-        by_user = not began.untrusted_sources
-        began = replace(began, untrusted_sources=(*began.untrusted_sources, *inserted))
+        by_user = not run_start.untrusted_sources
+        run_start = replace(run_start, untrusted_sources=(*run_start.untrusted_sources, *inserted))
         return await self._runs.open(
             SessionCreated(name, str(workspace), initial_title(task)),
             message.text,
-            began,
+            run_start,
             *origin,
-            attached=await self._store_files([*files, *_embedded_files(embedded, began.boundary)]),
+            attached=await self._store_files([*files, *_embedded_files(embedded, run_start.boundary)]),
             typed=message.typed if by_user and inserted else None,
         )
 
@@ -261,14 +266,13 @@ class Engine(Maintenance, UserDecisions):
         text: str,
         *,
         now: bool = False,
-        files: Sequence[tuple[str, str, bytes]] = (),
-        embedded: Sequence[tuple[str, str]] = (),
+        files: Sequence[AttachedFile] = (),
+        embedded: Sequence[EmbeddedText] = (),
         no_questions: bool = False,
     ) -> None:
-        """Send a message to a session, with files as (name, media type, contents); `embedded` as for `start`.
+        """Send a message to a session, with `files` and `embedded` attached, which are stored durably before it.
 
-        The files are stored durably before the message is. With `now` the reply in progress is interrupted.
-        `no_questions` is that of a run which the message starts.
+        With `now` the reply in progress is interrupted. `no_questions` applies to the run that the message starts.
         """
         inserted: tuple[str, ...] = ()
         if embedded:
@@ -286,11 +290,12 @@ class Engine(Maintenance, UserDecisions):
             session, message.text, now=now, attached=attached, typed=typed, no_questions=no_questions
         )
 
-    async def _store_files(self, files: Sequence[tuple[str, str, bytes]]) -> tuple[Attachment, ...]:
-        bodies = {blob_hash(body): body for _, _, body in files}
-        if bodies:
-            await self._journal.store_blobs(bodies)
-        return tuple(Attachment(name, kind, blob_hash(body), len(body)) for name, kind, body in files)
+    async def _store_files(self, files: Sequence[AttachedFile]) -> tuple[Attachment, ...]:
+        """Store the contents of the files durably, and return the attachments that refer to them."""
+        if not files:
+            return ()
+        await self._journal.store_blobs({blob_hash(file.body): file.body for file in files})
+        return tuple(Attachment(file.name, file.media_type, blob_hash(file.body), len(file.body)) for file in files)
 
     async def _with_mcp_mentions(self, session: str, text: str) -> ExpandedMessage:
         """Return the message with the MCP resources and prompts that it mentions.
@@ -317,10 +322,10 @@ class Engine(Maintenance, UserDecisions):
         if new:
             await self._journal.append(session, *(UntrustedContentRead("", source) for source in new))
 
-    def _embedded_sources(self, embedded: Sequence[tuple[str, str]], folder: Path) -> tuple[str, ...]:
+    def _embedded_sources(self, embedded: Sequence[EmbeddedText], folder: Path) -> tuple[str, ...]:
         """Return the untrusted source of texts that an editor inserted; () without texts or in a trusted folder."""
         source = ContentSource("folder")
-        trusted = trust_decision(self._book.current(), str(folder)) is True
+        trusted = trust_decision(self._rule_store.current(), str(folder)) is True
         return (source_label(source),) if embedded and is_untrusted(source, trusted=trusted) else ()
 
     async def _expand(self, text: str, folder: Path) -> str:
@@ -412,12 +417,13 @@ class Engine(Maintenance, UserDecisions):
         return self._journal.listen(listener)
 
     def subscribe_live_updates(self, listener: Callable[[LiveUpdate], None]) -> Unsubscribe:
-        return self._drafts.subscribe(listener)
+        return self._live_updates.subscribe(listener)
 
 
-def _embedded_files(embedded: Sequence[tuple[str, str]], boundary: str) -> list[tuple[str, str, bytes]]:
-    """Convert the texts that an editor inserted to attachments (name, media type, contents), marked as data."""
-    return [
-        (name, "text/plain", mark_as_data(text, ContentSource("folder", name), boundary).encode("utf-8", "replace"))
-        for name, text in embedded
-    ]
+def _embedded_files(embedded: Sequence[EmbeddedText], boundary: str) -> list[AttachedFile]:
+    """Convert the texts that an editor inserted to files, marked as data."""
+    files = []
+    for name, text in embedded:
+        marked = mark_as_data(text, ContentSource("folder", name), boundary)
+        files.append(AttachedFile(name, "text/plain", marked.encode("utf-8", "replace")))
+    return files

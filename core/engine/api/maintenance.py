@@ -45,13 +45,12 @@ class Maintenance:
 
         Do nothing if the data folder is open read-only.
         """
-        database, path = self._opened.database, self._opened.path
+        database = self._opened.database
         if database is None:
             return
-        backup = await asyncio.to_thread(self._current(back_up_daily))
-        if backup:
+        if await asyncio.to_thread(self._current(back_up_daily)):
             at = now()
-            missing = await asyncio.to_thread(find_missing_files, path, at)
+            missing = await asyncio.to_thread(find_missing_files, self._opened.path, at)
             await database.run(partial(forget_files, missing=missing, at=at))
 
     async def check_integrity(self) -> IntegrityReport:

@@ -37,20 +37,21 @@ async def check_command(command: str, folder: Path, mode: Mode, rules: LoadedRul
     """Decide about a command in a folder, without running it."""
     if not command.strip():
         raise Problem("There is no command to test.", "", "Give one: journeyman rules test 'git push'")
-    workspace, sandbox = _resolved(folder), await probe_sandbox(data)
+    workspace = _resolved(folder)
+    sandbox = await probe_sandbox(data)
     context = PolicyContext(
-        "",
-        "",
-        workspace,
-        _resolved(data),
-        sandbox.level,
-        expand=partial(matching_files, Path(workspace)),
-        secret_files=partial(secret_files, Path(workspace)),
-        leads_outside=partial(leads_outside, Path(workspace)),
-        outside_links=partial(outside_links, Path(workspace)),
-        inner_links=partial(inner_links, Path(workspace)),
-        searches_folder=partial(searches_folder, Path(workspace)),
-        plain_git=partial(has_plain_git, Path(workspace)),
+        session="",
+        run="",
+        workspace=str(workspace),
+        data_dir=str(_resolved(data)),
+        level=sandbox.level,
+        expand=partial(matching_files, workspace),
+        secret_files=partial(secret_files, workspace),
+        leads_outside=partial(leads_outside, workspace),
+        outside_links=partial(outside_links, workspace),
+        inner_links=partial(inner_links, workspace),
+        searches_folder=partial(searches_folder, workspace),
+        plain_git=partial(has_plain_git, workspace),
     )
     call = ProposedCall(
         call_id="",
@@ -60,12 +61,13 @@ async def check_command(command: str, folder: Path, mode: Mode, rules: LoadedRul
         arguments=canonical_json({"command": command}),
         subjects=(command,),
     )
-    in_folder = None if rules.rules is None else rules_in_folder(rules.rules, workspace)
+    in_folder = None if rules.rules is None else rules_in_folder(rules.rules, str(workspace))
     decision = await run_to_completion(partial(evaluate_call, call, mode, in_folder, (), context))
-    return PolicyTest(decision, workspace, sandbox)
+    return PolicyTest(decision, str(workspace), sandbox)
 
 
-def _resolved(folder: Path) -> str:
+def _resolved(folder: Path) -> Path:
+    """Return the folder with its links resolved. Raise Problem if it does not exist."""
     if not folder.is_dir():
         raise Problem(f"There is no folder {folder}.", "", "Name an existing folder.")
-    return str(folder.resolve())
+    return folder.resolve()

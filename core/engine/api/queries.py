@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.event_values import InstructionFile
 from core.domain.events import EventRecord
@@ -25,13 +26,20 @@ from core.store.search import SearchHit
 from core.workspace.git_branch import current_branch, is_worktree
 
 
+class OpenQuestion(NamedTuple):
+    """A question that waits for the user, and its session."""
+
+    session: SessionRow
+    question: Question
+
+
 class Queries:
     """The read-only methods of the engine."""
 
     _opened: DataFolder
     _journal: Journal
     _reader: Reader
-    _book: RuleStore
+    _rule_store: RuleStore
 
     def children(self, session: str) -> list[SessionRow]:
         """Return the sessions of a session's sub-agents, oldest first; `parent_call` is the call that started each."""
@@ -59,8 +67,8 @@ class Queries:
             reader = self._opened.open_reader()
             try:
                 today = local_date()
-                fitting = [row.id for row in reader.sessions() if matches_filters(query, row, today)]
-                return reader.search(query.words, limit, fitting if query.filters else None, query.step_kinds)
+                matching = [row.id for row in reader.sessions() if matches_filters(query, row, today)]
+                return reader.search(query.words, limit, matching if query.filters else None, query.step_kinds)
             finally:
                 reader.close()
 
@@ -75,7 +83,7 @@ class Queries:
 
     def full_text(self, text: Text) -> str:
         """Return a text in full, whether it is stored in the event or in a blob."""
-        return self.read_blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+        return self._reader.read_text(text)
 
     def run_opening(self, session: str, run: int) -> list[Step]:
         """Return the messages of a run and its header."""
@@ -99,20 +107,20 @@ class Queries:
 
     def profiles(self) -> dict[str, AgentProfile]:
         """Return the agent profiles that the user has defined, by name."""
-        return load_profiles(self._opened.path.parent)[0]
+        return load_profiles(self._opened.path.parent).profiles
 
     def invalid_profiles(self) -> dict[str, Problem]:
         """Return the errors of the agent profiles that cannot be used, by name."""
-        return load_profiles(self._opened.path.parent)[1]
+        return load_profiles(self._opened.path.parent).errors
 
     def instructions(self, folder: Path) -> tuple[InstructionFile, ...]:
         """Return the instruction files that a new run in this folder would use, or not use and why."""
         loaded = load_instructions(folder, self._opened.path.parent, self._followed(folder))
         return tuple(item.file for item in loaded)
 
-    def open_questions(self) -> list[tuple[SessionRow, Question]]:
+    def open_questions(self) -> list[OpenQuestion]:
         """Return the open questions, oldest first."""
-        return [(self.session(session), question) for session, question in self._reader.questions()]
+        return [OpenQuestion(self.session(session), question) for session, question in self._reader.questions()]
 
     def _followed(self, folder: Path) -> FollowedFiles:
-        return followed_files(self._book.current(), folder)
+        return followed_files(self._rule_store.current(), folder)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.clock import now
 from core.domain.events import RunInterrupted
@@ -30,6 +31,13 @@ from core.store.untrusted_files import mark_reviewed, read_untrusted_files
 from core.workspace.paths import check_workspace
 
 
+class OpenPermissionRequest(NamedTuple):
+    """A permission request that waits for the user, and its session."""
+
+    session: SessionRow
+    pending: PendingPermissionRequest
+
+
 class UserDecisions(Queries):
     """Mixin of the engine with the methods that record user decisions."""
 
@@ -50,7 +58,8 @@ class UserDecisions(Queries):
         await self._runs.answers.start_answering(question)
 
     async def _resume_if_asked(self, session: str, resume: bool) -> str:
-        if resume and not self._runs.is_active(root := root_session(self._reader, session)):
+        root = root_session(self._reader, session)
+        if resume and not self._runs.is_active(root):
             try:
                 await self._runs.resume(root)
             except UnresolvedCallsError:
@@ -59,14 +68,20 @@ class UserDecisions(Queries):
                 await self._journal.append(root, RunInterrupted("Journeyman exited during the call.", calls))
         return session
 
-    def permission_requests(self) -> list[tuple[SessionRow, PendingPermissionRequest]]:
+    def permission_requests(self) -> list[OpenPermissionRequest]:
         """Return the open permission requests, oldest first."""
-        return [(self.session(each.session), each) for each in self._reader.permission_requests()]
+        requests = self._reader.permission_requests()
+        return [OpenPermissionRequest(self.session(pending.session), pending) for pending in requests]
 
     async def allow(
-        self, request: str, scope: RuleScope = "once", patterns: Sequence[str] = (), *, include_similar: bool = False,
+        self,
+        request: str,
+        scope: RuleScope = "once",
+        patterns: Sequence[str] = (),
+        *,
+        include_similar: bool = False,
         resume: bool = False,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Approve a call and return its session.
 
         Any scope other than "once" saves a rule for each of `patterns`, which the request must offer. With
@@ -100,7 +115,7 @@ class UserDecisions(Queries):
 
         Rules for a run that has ended are left out, because they can never apply again.
         """
-        loaded = self._book.read()
+        loaded = self._rule_store.read()
         if loaded.rules is None:
             return loaded
         in_effect = (rule for rule in loaded.rules if rule.scope != "run" or self._is_unfinished(rule.scope_id))
@@ -118,22 +133,22 @@ class UserDecisions(Queries):
     async def add_rule(self, draft: RuleDraft) -> PermissionRule:
         """Save a rule that the user wrote. Raise Problem if it must not be saved."""
         rule = rule_from_draft(draft, now())
-        await self._book.add([rule])
+        await self._rule_store.add([rule])
         return rule
 
     async def add_rules(self, rules: Sequence[PermissionRule]) -> None:
         """Save rules that the user chose from a permission list of another agent."""
-        await self._book.add(rules)
+        await self._rule_store.add(rules)
 
     async def replace_rule(self, rule: str, draft: RuleDraft) -> PermissionRule:
         """Save an edited rule as a new rule, and revoke the old one. Past decisions still refer to the old rule."""
         changed = rule_from_draft(draft, now())
-        await self._book.replace(rule, changed)
+        await self._rule_store.replace(rule, changed)
         return changed
 
     async def restore_rule(self, rule: str) -> str:
         """Restore a revoked rule and return its text."""
-        return await self._book.restore(rule)
+        return await self._rule_store.restore(rule)
 
     async def permission_lists(self, folder: Path) -> tuple[PermissionList, ...]:
         """Return the permission lists of other agents (see `find_permission_lists`): in the home folder and here."""
@@ -141,11 +156,11 @@ class UserDecisions(Queries):
 
     async def test_command(self, command: str, folder: Path, mode: Mode) -> PolicyTest:
         """Return whether the policy would allow a command in a new session in this folder. Do not run the command."""
-        return await check_command(command, folder, mode, self._book.read(), self._opened.path.parent)
+        return await check_command(command, folder, mode, self._rule_store.read(), self._opened.path.parent)
 
     async def folder_trust(self, folder: Path) -> FolderTrust:
         """Return whether the user trusts the folder, and which project instructions it contains."""
-        return await asyncio.to_thread(inspect_folder, self._book.read(), check_workspace(folder))
+        return await asyncio.to_thread(inspect_folder, self._rule_store.read(), check_workspace(folder))
 
     async def trust(
         self, folder: Path, trusted: bool = True, by: str = "user", seen: FolderTrust | None = None
@@ -159,7 +174,7 @@ class UserDecisions(Queries):
         digests = await asyncio.to_thread(find_instructions, workspace)
         if seen:
             digests = {name: digest for name, digest in digests.items() if seen.digests.get(name) == digest}
-        await save_trust(self._book, str(workspace), trusted, digests, by)
+        await save_trust(self._rule_store, str(workspace), trusted, digests, by)
         if not trusted:
             await self.skills.distrust_folder(workspace)
 
@@ -181,4 +196,4 @@ class UserDecisions(Queries):
 
     async def revoke(self, rule: str) -> str:
         """Revoke a rule and return its text."""
-        return await self._book.revoke(rule)
+        return await self._rule_store.revoke(rule)

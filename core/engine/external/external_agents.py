@@ -69,10 +69,10 @@ class ExternalAgents:
         commands = {agent.argv() for agent in added}
         others = [agent for agent in known_agents() if agent.settings.argv() not in commands]
         return AgentOverview(
-            added,
-            tuple(agent for agent in added if agent in candidates - found),
-            tuple(agent for agent in others if agent.settings in found),
-            tuple(agent for agent in others if agent.settings not in found),
+            added=added,
+            not_found=tuple(agent for agent in added if agent in candidates - found),
+            installed=tuple(agent for agent in others if agent.settings in found),
+            missing=tuple(agent for agent in others if agent.settings not in found),
         )
 
     def add(self, name: str, command: str) -> ExternalAgentSettings:
@@ -100,7 +100,9 @@ class ExternalAgents:
         except Problem as problem:
             return ExternalAgentTestResult(name, error=problem.details)
         await connection.close()
-        return ExternalAgentTestResult(name, connection.name, connection.version, connection.settings)
+        return ExternalAgentTestResult(
+            name, title=connection.name, version=connection.version, settings=connection.settings
+        )
 
     async def session_settings(self, session: str) -> tuple[ExternalAgentSetting, ...]:
         """Return the settings that a session's agent offers, with their current values."""
@@ -125,8 +127,8 @@ class ExternalAgents:
                 f"{setting.id}: {', '.join(option.value for option in setting.options)}"
                 for setting in connection.settings
             )
-            do = f"Available: {available}." if available else "This agent has no settings."
-            raise Problem(f"The agent has no setting {name} with the value {value}.", "", do)
+            fix = f"Available: {available}." if available else "This agent has no settings."
+            raise Problem(f"The agent has no setting {name} with the value {value}.", "", fix)
         await change_setting(connection, setting, value)
         await self._journal.append(session, ExternalAgentSettingChanged(name, value))
 

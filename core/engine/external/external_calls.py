@@ -19,7 +19,6 @@ from core.domain.events import (
     Replied,
     ReplyInterrupted,
     RequestSent,
-    SessionEvent,
     ToolCall,
     ToolReturned,
     UntrustedContentRead,
@@ -30,7 +29,7 @@ from core.domain.line_matching import is_quickly_matched
 from core.domain.provenance import ContentSource, is_untrusted, source_label
 from core.domain.steps import first_line
 from core.domain.text import Text
-from core.engine.external.external_files import ExternalFileChanges
+from core.engine.external.external_files import ExternalFileChanges, FolderChanges
 from core.engine.run.run_context import RunContext
 from core.engine.run.untrusted_files import folder_label, paths_label
 from core.engine.state.live_updates import LiveUpdate
@@ -48,7 +47,7 @@ MAX_OPEN_CALLS = 200  # Maximum number of calls that are open at the same time.
 OTHER_CALLS = "calls of the external agent"  # names the untrusted source of calls that name neither a file nor a URL
 NO_RESULT = "[The agent reported no result for this call.]"
 STOPPED = "[stopped before it finished]"
-SIGNS = {"completed": "x", "in_progress": ">", "pending": " "}  # Checkbox characters by status of a plan entry.
+CHECKBOXES = {"completed": "[x]", "in_progress": "[>]", "pending": "[ ]"}  # by status of a plan entry
 
 
 @dataclass(slots=True)
@@ -86,8 +85,8 @@ class ExternalCall:
 
     def command(self) -> str:
         """Return the shell command that the call runs; empty if unknown."""
-        given = self.input if isinstance(self.input, dict) else {}
-        command = next((given[name] for name in COMMAND_ARGUMENTS if given.get(name)), None)
+        arguments = self.input if isinstance(self.input, dict) else {}
+        command = next((arguments[name] for name in COMMAND_ARGUMENTS if arguments.get(name)), None)
         if isinstance(command, list):
             command = " ".join(map(str, command))
         return command if isinstance(command, str) else ""
@@ -111,12 +110,10 @@ class ExternalCall:
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments to record and show. If the agent sent none, return the title and the paths instead."""
-        arguments = (
-            dict(self.input) if isinstance(self.input, dict) else {} if self.input is None else {"input": self.input}
-        )
-        if not arguments:
-            arguments = {"title": self.title, **({"paths": list(self.paths)} if self.paths else {})}
-        return arguments
+        if self.input is None or self.input == {}:
+            title: dict[str, Any] = {"title": self.title}
+            return title | {"paths": list(self.paths)} if self.paths else title
+        return dict(self.input) if isinstance(self.input, dict) else {"input": self.input}
 
     def target(self, folder: Path) -> str:
         """Return what the call acts on, in one line for the timeline: its command, its files or its title."""
@@ -137,11 +134,11 @@ class ExternalCalls:
         self._reply_pieces: list[str] = []
         self._saved = PartialReply(run.tool_context.data, run.session)
         self._saved.clear()
-        self._thought_pieces: list[str] = []
-        self._buffered = 0
+        self._reasoning_pieces: list[str] = []
+        self._buffered_chars = 0
         self._message_id = ""  # ACP message ID of the last text chunk that had one.
-        self._turn = asyncio.Lock()
-        self._plan: tuple[tuple[str, str], ...] = ()
+        self._lock = asyncio.Lock()
+        self._plan = PlanUpdate(())
         self.open_calls: dict[str, ExternalCall] = {}
         self.terminal_outputs: dict[str, str] = {}  # Terminal output by terminal ID.
         self.awaiting_reply = False  # Whether a request is recorded whose reply is not recorded yet.
@@ -152,23 +149,26 @@ class ExternalCalls:
         A chunk with another message ID than the previous chunk begins a new paragraph.
         """
         await self._record_request()
-        thought = chunk.is_reasoning
-        pieces = self._thought_pieces if thought else self._reply_pieces
-        is_new = bool(chunk.message_id and self._message_id) and chunk.message_id != self._message_id
-        self._message_id = chunk.message_id or self._message_id
-        text = f"\n\n{chunk.text}" if is_new and pieces else chunk.text
-        if not thought:
-            self._saved.add(text)
+        pieces = self._reasoning_pieces if chunk.is_reasoning else self._reply_pieces
+        previous_id = self._message_id
+        self._message_id = chunk.message_id or previous_id
+        begins_message = previous_id not in ("", self._message_id)
+        text = f"\n\n{chunk.text}" if begins_message and pieces else chunk.text
         pieces.append(text)
-        self._buffered += len(text)
-        self._run.live_updates.publish(LiveUpdate(self._run.session, *(("", text) if thought else (text, ""))))
-        if self._buffered > FLUSH_CHARS:
+        if chunk.is_reasoning:
+            update = LiveUpdate(self._run.session, reasoning=text)
+        else:
+            self._saved.add(text)
+            update = LiveUpdate(self._run.session, text)
+        self._buffered_chars += len(text)
+        self._run.live_updates.publish(update)
+        if self._buffered_chars > FLUSH_CHARS:
             await self.flush()
 
     async def flush(self, *, usage: Usage | None = None, stop: str = "", cost: float | None = None) -> None:
         """Record the buffered text as a reply. Pass the usage, the stop reason and the cost when the turn has ended."""
-        async with self._turn:
-            if self._buffered or self.awaiting_reply or usage or stop or cost:
+        async with self._lock:
+            if self._buffered_chars or self.awaiting_reply or usage or stop or cost:
                 await self._record_reply((), usage, stop, cost)
             self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
 
@@ -192,7 +192,7 @@ class ExternalCalls:
 
     async def record_call(self, tool: str, arguments: Mapping[str, Any]) -> ToolCall:
         """Record a new call under an ID that Journeyman generates, together with the buffered reply text."""
-        async with self._turn:
+        async with self._lock:
             name = call_id(self._run.conversation.total_turns + 1, 1)
             call = ToolCall(name, tool, Text(json.dumps(arguments, ensure_ascii=False, default=str)))
             await self._record_reply((call,))
@@ -231,38 +231,34 @@ class ExternalCalls:
         if refused and not call.started:
             return  # The refusal is already recorded. `finish_all` records files changed nevertheless.
         await self.start(call)
-        events: list[SessionEvent] = []
-        blobs: dict[str, bytes] = {}
-        unsaved: tuple[str, ...] = ()
+        changes = FolderChanges()
         history: tuple[str, ...] = ()
         if call.actual_kind() not in READ_ONLY_KINDS:
-            events, blobs, unsaved = await self._files.changes_since_snapshot(call.call_id)
+            changes = await self._files.changes_since_snapshot(call.call_id)
             history = await self._files.changed_history()
-        if source := self._new_source(call):
-            events.insert(0, UntrustedContentRead(call.call_id, source))
-        if source := self._untrusted_files_label(call):
-            events.insert(0, UntrustedContentRead(call.call_id, source))
-        changed_paths = {event.path for event in events if isinstance(event, FileChanged)}
+        sources = (self._untrusted_files_label(call), self._new_source(call))
+        changed_paths = {event.path for event in changes.events if isinstance(event, FileChanged)}
         text = (call.refusal if refused else instead) or self._output(call, changed_paths)
-        if unsaved:
-            text += f"\n[also changed, but not saved, so it cannot be reverted: {', '.join(unsaved)}]"
-        failed = failed or refused or call.status == "failed"
+        if changes.unsaved:
+            text += f"\n[also changed, but not saved, so it cannot be reverted: {', '.join(changes.unsaved)}]"
         returned = ToolReturned(
             call.call_id,
             Text(text),
-            failed,
-            exit_code(call.output),
-            unrestorable=unsaved,
+            failed=failed or refused or call.status == "failed",
+            exit_code=exit_code(call.output),
+            unrestorable=changes.unsaved,
             changed_history=history,
         )
-        await self._run.record(*events, returned, blobs=blobs)
+        untrusted = [UntrustedContentRead(call.call_id, source) for source in sources if source]
+        await self._run.record(*untrusted, *changes.events, returned, blobs=changes.blobs)
 
     def _new_source(self, call: ExternalCall) -> str:
         """Return the label of the untrusted source that a call has read; "" if none, or if the run has recorded it.
 
         A call that names neither a command nor files of the folder may have read anything, so it counts as untrusted.
         """
-        run, kind = self._run, call.actual_kind()
+        run = self._run
+        kind = call.actual_kind()
         if call.kind == "fetch" or (kind != "edit" and call.names_url()):
             source = ContentSource("web", first_line(call.title))
         elif kind == "execute":
@@ -290,20 +286,23 @@ class ExternalCalls:
         """Fail the open calls at the end of a turn, and record file changes that belong to no call."""
         for call in list(self.open_calls.values()):
             await self.finish(call, instead, failed=True)
-        events, blobs, _ = await self._files.changes_since_snapshot("")
-        if events:
-            await self._run.record(*events, blobs=blobs)
+        changes = await self._files.changes_since_snapshot("")
+        if changes.events:
+            await self._run.record(*changes.events, blobs=changes.blobs)
 
     async def record_plan(self, plan: PlanUpdate) -> None:
         """Record the agent's plan as a todo list, if it changed."""
-        if plan.entries == self._plan:
+        if plan == self._plan:
             return
-        self._plan = plan.entries
-        items = [{"text": text, "status": status if status in SIGNS else "pending"} for text, status in plan.entries]
+        self._plan = plan
+        items = [
+            {"text": entry.text, "status": entry.status if entry.status in CHECKBOXES else "pending"}
+            for entry in plan.entries
+        ]
         completed = sum(item["status"] == "completed" for item in items)
-        now = next((item["text"] for item in items if item["status"] == "in_progress"), "")
-        title = f"{completed} of {len(items)} done" + (f": {now}" if now else "")
-        checklist = "\n".join(f"[{SIGNS[item['status']]}] {item['text']}" for item in items)
+        current = next((item["text"] for item in items if item["status"] == "in_progress"), "")
+        title = f"{completed} of {len(items)} done" + (f": {current}" if current else "")
+        checklist = "\n".join(f"{CHECKBOXES[item['status']]} {item['text']}" for item in items)
         name = (await self.record_call("todo", {"items": items})).id
         await self._run.record(
             CallStarted(name, "todo", "todo", first_line(title)), ToolReturned(name, Text(checklist))
@@ -314,7 +313,7 @@ class ExternalCalls:
 
         If Journeyman is exiting, a call that waits for permission stays open, so that its request can still be decided.
         """
-        async with self._turn:
+        async with self._lock:
             if self._reply_pieces or self.awaiting_reply:
                 await self._run.record(ReplyInterrupted(Text("".join(self._reply_pieces)), why))
                 self._saved.clear()
@@ -327,7 +326,8 @@ class ExternalCalls:
 
     def _stays_open(self, call: ExternalCall) -> bool:
         """Return whether Journeyman exits while the call waits for permission. Its cancellation is then ignored."""
-        permissions, request = self._run.conversation.permissions, permission_id(self._run.session, call.call_id)
+        permissions = self._run.conversation.permissions
+        request = permission_id(self._run.session, call.call_id)
         return self._run.closing and request in permissions.requests and request not in permissions.decisions
 
     async def _record_request(self) -> None:
@@ -335,7 +335,7 @@ class ExternalCalls:
 
         Journeyman does not see the agent's requests to its own model, but the timeline should show that one is pending.
         """
-        async with self._turn:
+        async with self._lock:
             if not self.awaiting_reply:
                 self.awaiting_reply = True
                 await self._run.record(
@@ -345,18 +345,17 @@ class ExternalCalls:
     def _clear_buffer(self) -> None:
         self.awaiting_reply = False
         self._reply_pieces.clear()
-        self._thought_pieces.clear()
-        self._buffered = 0
+        self._reasoning_pieces.clear()
+        self._buffered_chars = 0
 
     async def _record_reply(
         self, calls: tuple[ToolCall, ...], usage: Usage | None = None, stop: str = "", cost: float | None = None
     ) -> None:
         """Record the buffered text as a reply, and only then delete its copy on disk."""
-        reply_text, reasoning_text = "".join(self._reply_pieces), "".join(self._thought_pieces)
+        text = Text("".join(self._reply_pieces))
+        reasoning = Text("".join(self._reasoning_pieces))
         self._clear_buffer()
-        await self._run.record(
-            Replied(Text(reply_text), Text(reasoning_text), calls, usage or Usage(), stop, cost=cost)
-        )
+        await self._run.record(Replied(text, reasoning, calls, usage or Usage(), stop, cost=cost))
         self._saved.clear()
 
     def _output(self, call: ExternalCall, changed_paths: set[str]) -> str:
@@ -396,7 +395,8 @@ def relative_path(path: str, folder: Path) -> str:
 
 def unified_diff(diff: AgentFileDiff) -> str:
     """Return a unified diff, or only the new line count if it would take long to compute."""
-    before, after = (diff.before or "").splitlines(), diff.after.splitlines()
+    before = (diff.before or "").splitlines()
+    after = diff.after.splitlines()
     if len(before) + len(after) > 20_000 or not is_quickly_matched(before, after):
         return f"[{diff.path}: {len(after):,} lines]"
     return "\n".join(difflib.unified_diff(before, after, diff.path, diff.path, lineterm="", n=2))

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.agents.json_rpc import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, Params, RpcError
 from core.agents.known_agents import CANNOT_RECOGNIZE_NEW_FILES
@@ -48,8 +48,13 @@ ALLOWED_BY_USER = "you allowed it"
 APPROVED_BEFORE_RESTART = "you allowed this request before the agent was restarted"
 PLAN_MODE_REFUSAL = "Plan mode is read-only. Describe what you would do instead."
 ACCESS_BY_KIND = {
-    "execute": "execute", "edit": "write", "delete": "write", "move": "write", "read": "read", "fetch": "network",
-}  # fmt: skip
+    "execute": "execute",
+    "edit": "write",
+    "delete": "write",
+    "move": "write",
+    "read": "read",
+    "fetch": "network",
+}
 MAX_OPTIONS = 20  # Maximum number of options of a permission request.
 CANCELLED: Params = {"outcome": {"outcome": "cancelled"}}
 
@@ -60,6 +65,18 @@ class AgentTerminal:
 
     call: str
     background: BackgroundCommand
+
+
+class _EquivalentCall(NamedTuple):
+    """A call of one of Journeyman's own tools that has the effect of an agent's call."""
+
+    tool: Tool
+    arguments: Any
+
+    @property
+    def subject(self) -> str:
+        """The command or the path that the call acts on."""
+        return str(self.arguments.command if self.tool is RUN else self.arguments.path)
 
 
 @dataclass(slots=True)
@@ -136,30 +153,31 @@ class ExternalAgentHost:
             raise RpcError(-32602, "A permission request needs a tool call and options.")
         call = await self._calls.update_call(replace(update, status=None))
         shown = replace(call)  # A copy: the agent can change its call while the user decides.
-        name = shown.call_id = await self._calls.recorded_id(call)
+        shown.call_id = await self._calls.recorded_id(call)
         try:
-            decision = await self._decide(call, shown, name, options)
+            decision = await self._decide(call, shown, options)
         except asyncio.CancelledError:  # The turn was interrupted. ACP defines an outcome for this case.
             return CANCELLED
-        chosen = _chosen(decision, options)
-        if chosen and chosen.allows:
+        chosen = chosen_option(decision, options)
+        if chosen is None:
+            return CANCELLED
+        if chosen.allows:
             await self._calls.start(call)  # Recorded before the agent can act on the answer.
-            if name in self._asked:
+            if shown.call_id in self._asked:
                 self._approvals.append(_Approval(call, shown))
-        return {"outcome": {"outcome": "selected", "optionId": chosen.id}} if chosen else CANCELLED
+        return {"outcome": {"outcome": "selected", "optionId": chosen.id}}
 
     async def _decide(
-        self, call: ExternalCall, shown: ExternalCall, name: str, options: tuple[PermissionOption, ...]
+        self, call: ExternalCall, shown: ExternalCall, options: tuple[PermissionOption, ...]
     ) -> PermissionDecided:
-        """Decide a request by the user's hooks, the rules and the mode. Ask the user if none of them decides."""
+        """Decide a request by the user's hooks, the rules and the mode. Ask the user if none of them decides.
+
+        `shown` is a copy of the call as it was requested. The outcome is recorded.
+        """
         run = self._run
-        kind = shown.actual_kind()
-        details = {"id": name, "tool": kind, "title": shown.title}
-        if why := (await run.run_hooks("before_call", kind, call=details)).refusal:
-            verdict: PolicyDecision = Denied(f"A hook of the user refused this call: {why}")
-        else:
-            verdict = await self._check_call(shown, name, options)
-        match verdict:
+        name = shown.call_id
+        policy_decision = await self._check_hooks(shown) or await self._check_call(shown, options)
+        match policy_decision:
             case Allowed(reason=cause, rule_id=rule):
                 await run.record(CallAllowed(name, cause, rule))
                 return PermissionDecided(name, True, decided_by=cause)
@@ -169,7 +187,7 @@ class ExternalAgentHost:
             case NeedsApproval():
                 self._asked.add(name)
                 decision = await await_approval(
-                    run, verdict.request.id, verdict, lambda: self._check_call(shown, name, options)
+                    run, policy_decision.request.id, policy_decision, lambda: self._check_call(shown, options)
                 )
                 if decision.allowed:
                     by = ALLOWED_BY_USER if decision.decided_by == "user" else decision.decided_by
@@ -178,74 +196,91 @@ class ExternalAgentHost:
                     await self._calls.refuse(call, refusal_text(decision))
                 return decision
 
-    async def _check_call(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PolicyDecision:
+    async def _check_hooks(self, call: ExternalCall) -> Denied | None:
+        """Run the user's hooks for the call. Return None unless one of them refuses it."""
+        kind = call.actual_kind()
+        details = {"id": call.call_id, "tool": kind, "title": call.title}
+        refusal = (await self._run.run_hooks("before_call", kind, call=details)).refusal
+        return Denied(f"A hook of the user refused this call: {refusal}") if refusal else None
+
+    async def _check_call(self, call: ExternalCall, options: tuple[PermissionOption, ...]) -> PolicyDecision:
         """Check the call as if Journeyman's own tools accessed its files or ran its command.
 
         Commands that the agent runs itself always need the user's approval, because they are not sandboxed.
         """
         run = self._run
+        kind = call.actual_kind()
         mode = run.conversation.start.mode if run.conversation.start else "ask"
-        if mode == "plan" and call.actual_kind() not in READ_ONLY_KINDS - {"fetch"}:
+        if mode == "plan" and kind not in READ_ONLY_KINDS - {"fetch"}:
             return Denied(PLAN_MODE_REFUSAL)
-        verdicts = [
-            await self._evaluate(run, tool, name, arguments) for tool, arguments in self._equivalent_calls(call)
+        decisions = [
+            await self._evaluate(run, own.tool, call.call_id, own.arguments) for own in self._equivalent_calls(call)
         ]
-        if denied := next((verdict for verdict in verdicts if isinstance(verdict, Denied)), None):
+        if denied := next((decision for decision in decisions if isinstance(decision, Denied)), None):
             return denied
-        allowed = [verdict for verdict in verdicts if isinstance(verdict, Allowed)]
-        if verdicts and len(allowed) == len(verdicts) and call.actual_kind() != "execute":
+        allowed = [decision for decision in decisions if isinstance(decision, Allowed)]
+        if allowed and len(allowed) == len(decisions) and kind != "execute":
             return allowed[0]
-        request = self._request(call, name, options)
+        request = self._request(call, options)
         if request.fingerprint in self._approved_before_restart:
             self._approved_before_restart.discard(request.fingerprint)
-            self._asked.add(name)
+            self._asked.add(call.call_id)
             return Allowed(APPROVED_BEFORE_RESTART)
-        return NeedsApproval(request, self._arguments(call))
+        return NeedsApproval(request, self._shown_arguments(call))
 
-    def _equivalent_calls(self, call: ExternalCall) -> list[tuple[Tool, Any]]:
+    def _equivalent_calls(self, call: ExternalCall) -> list[_EquivalentCall]:
         """Return the equivalent calls of Journeyman's own tools, or an empty list if there is no equivalent."""
-        folder, kind = self._run.tool_context.folder, call.actual_kind()
-        if kind == "execute":
-            return [(RUN, RunArguments(command))] if (command := call.command()) else []
-        if kind == "read":
-            return [(READ, ReadArguments(relative_path(path, folder))) for path in call.files()]
-        if kind in ("edit", "delete", "move"):
-            return [(WRITE, WriteArguments(relative_path(path, folder), "")) for path in call.files()]
-        return []
+        paths = [relative_path(path, self._run.tool_context.folder) for path in call.files()]
+        match call.actual_kind():
+            case "execute":
+                command = call.command()
+                return [_EquivalentCall(RUN, RunArguments(command))] if command else []
+            case "read":
+                return [_EquivalentCall(READ, ReadArguments(path)) for path in paths]
+            case "edit" | "delete" | "move":
+                return [_EquivalentCall(WRITE, WriteArguments(path, "")) for path in paths]
+            case _:
+                return []
 
-    def _request(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PermissionRequest:
-        run, arguments = self._run, self._arguments(call)
-        folder, untrusted_sources = str(run.tool_context.folder), tuple(sorted(run.conversation.permissions.untrusted))
-        kind, agent_name = call.actual_kind(), run.model_name.partition("/")[2]
-        reason = REQUEST_REASON.format(agent_name)
+    def _request(self, call: ExternalCall, options: tuple[PermissionOption, ...]) -> PermissionRequest:
+        run = self._run
+        folder = str(run.tool_context.folder)
+        untrusted_sources = tuple(sorted(run.conversation.permissions.untrusted))
+        kind = call.actual_kind()
+        reason = REQUEST_REASON.format(run.model_name.partition("/")[2])
         if kind != call.kind and call.kind != "other":
             reason = f"{reason} {DECLARED_DIFFERENTLY.format(visible(call.kind)[:40])}"
         return PermissionRequest(
-            id=permission_id(run.session, name),
-            call_id=name,
+            id=permission_id(run.session, call.call_id),
+            call_id=call.call_id,
             tool=kind,
             object=call.target(run.tool_context.folder),
             cwd=folder,
             sandbox_level="none",
-            fingerprint=fingerprint(kind, arguments, folder, "none", untrusted_sources),
+            fingerprint=fingerprint(kind, self._shown_arguments(call), folder, "none", untrusted_sources),
             reason=reason,
             access=ACCESS_BY_KIND.get(kind, ""),
             untrusted_sources=untrusted_sources,
             options=options,
         )
 
-    def _arguments(self, call: ExternalCall) -> str:
-        folder, arguments = self._run.tool_context.folder, call.arguments()
-        if call.diffs:
-            diffs = {relative_path(diff.path, folder): diff for diff in call.diffs}
-            other_arguments = {name: value for name, value in arguments.items() if value not in call.files()}
-            shown = set(diffs)
-            hidden = [name for path in call.files() if (name := relative_path(path, folder)) not in shown]
-            other_arguments |= {"other_files": hidden} if hidden else {}
-            changes = [{"path": name, "old": diff.before or "", "new": diff.after} for name, diff in diffs.items()]
-            return canonical_json({**other_arguments, "changes": changes})
-        title = {"title": call.title} if call.title and call.title != call.command() else {}
-        return canonical_json({**title, **arguments})
+    def _shown_arguments(self, call: ExternalCall) -> str:
+        """Return the arguments of a call as JSON, as a permission request shows them.
+
+        The file changes are listed under `changes`, and the files that have none under `other_files`.
+        """
+        arguments = call.arguments()
+        if not call.diffs:
+            title = {"title": call.title} if call.title and call.title != call.command() else {}
+            return canonical_json({**title, **arguments})
+        folder = self._run.tool_context.folder
+        diffs = {relative_path(diff.path, folder): diff for diff in call.diffs}
+        shown = {name: value for name, value in arguments.items() if value not in call.files()}
+        paths = [relative_path(path, folder) for path in call.files()]
+        if unchanged := [path for path in paths if path not in diffs]:
+            shown["other_files"] = unchanged
+        shown["changes"] = [{"path": path, "old": diff.before or "", "new": diff.after} for path, diff in diffs.items()]
+        return canonical_json(shown)
 
     # Files
 
@@ -254,7 +289,8 @@ class ExternalAgentHost:
 
         Unlike that tool, return the lines unnumbered and without a limit.
         """
-        run, path = self._run, relative_path(str(params["path"]), self._run.tool_context.folder)
+        run = self._run
+        path = relative_path(str(params["path"]), run.tool_context.folder)
         call = await self._calls.record_call("read", {"path": path})
         checked = await run_call_hooks(run, call, ReadArguments(path))
         if checked is None:
@@ -269,31 +305,38 @@ class ExternalAgentHost:
             raise Problem(run.full_text(permitted.reason))
         started = CallStarted(call.id, READ.name, READ.kind, READ.describe(permitted.parameters))
         await run.record(*permitted.events, started)
-        output, error = "", None
+        contents = ""
+        error: Problem | RpcError | None = None
         try:
-            output = await self._contents(permitted.parameters.path, params)
+            contents = await self._contents(permitted.parameters.path, params)
         except (Problem, RpcError) as problem:
             error = problem
-        result = ToolReturned(call.id, Text(str(error) if error else output), failed=error is not None)
+        output = str(error) if error else contents
+        result = ToolReturned(call.id, Text(output), failed=error is not None)
         events = result_events(run, READ, call.id, started.object, [result])
         with_untrusted_files(run, READ, call.id, permitted.parameters, events)
         await run.record(*events)
-        await hooks_after_call(run, call, {"failed": result.failed, "output": str(error) if error else output})
-        if error and not (isinstance(error, RpcError) and self._agent in CANNOT_RECOGNIZE_NEW_FILES):
+        await hooks_after_call(run, call, {"failed": result.failed, "output": output})
+        reads_missing_as_empty = isinstance(error, RpcError) and self._agent in CANNOT_RECOGNIZE_NEW_FILES
+        if error and not reads_missing_as_empty:
             raise error
-        return {"content": output}
+        return {"content": contents}
 
     async def _contents(self, path: str, params: Params) -> str:
-        """Return the lines of a file that the agent requested."""
+        """Return the contents of the file, limited to the lines that `params` asks for.
+
+        Raise RpcError if there is no such file.
+        """
         try:
             contents = await run_to_completion(self._run.tool_context.broker.read, path, allow_secrets=False)
         except Problem as problem:
             if isinstance(problem.__cause__, FileNotFoundError):  # Agents recognize a new file by this code and text.
-                path = str(params["path"])
-                raise RpcError(RESOURCE_NOT_FOUND, f"Resource not found: {path}", {"uri": path}) from problem
+                requested = str(params["path"])
+                raise RpcError(RESOURCE_NOT_FOUND, f"Resource not found: {requested}", {"uri": requested}) from problem
             raise
         body = contents.decode("utf-8", "replace")
-        first, limit = params.get("line"), params.get("limit")
+        first = params.get("line")
+        limit = params.get("limit")
         if isinstance(first, int) or isinstance(limit, int):
             start = max(0, first - 1) if isinstance(first, int) else 0
             end = start + limit if isinstance(limit, int) else None
@@ -325,40 +368,42 @@ class ExternalAgentHost:
 
     async def _check_own_call(self, run: RunContext, tool: Tool, call: str, parameters: Any) -> PolicyDecision | None:
         """Check a call that Journeyman executes for the agent. Allow it if the user approved the equivalent call."""
-        verdict = await self._evaluate(run, tool, call, parameters)
-        if isinstance(verdict, NeedsApproval):
-            if verdict.request.fingerprint in self._approved_before_restart:
-                self._approved_before_restart.discard(verdict.request.fingerprint)
-                return Allowed(APPROVED_BEFORE_RESTART)
-            for approval in self._approvals:
-                is_usable = approval.used_by in ("", call) and approval.agent_call in self._calls.open_calls.values()
-                if is_usable and await self._covers(approval.shown, tool, parameters):
-                    approval.used_by = call
-                    return Allowed(f"you allowed it: {visible(approval.shown.title)}")
-        return verdict
+        decision = await self._evaluate(run, tool, call, parameters)
+        if not isinstance(decision, NeedsApproval):
+            return decision
+        if decision.request.fingerprint in self._approved_before_restart:
+            self._approved_before_restart.discard(decision.request.fingerprint)
+            return Allowed(APPROVED_BEFORE_RESTART)
+        own_call = _EquivalentCall(tool, parameters)
+        for approval in self._approvals:
+            is_usable = approval.used_by in ("", call) and approval.agent_call in self._calls.open_calls.values()
+            if is_usable and await self._covers(approval.shown, own_call):
+                approval.used_by = call
+                return Allowed(f"you allowed it: {visible(approval.shown.title)}")
+        return decision
 
-    async def _covers(self, shown: ExternalCall, tool: Tool, parameters: Any) -> bool:
-        """Return whether the approved call equals this one: the same command or path, and the same new contents."""
-        if not any(
-            own is tool and _subject(own, arguments) == _subject(tool, parameters)
-            for own, arguments in self._equivalent_calls(shown)
-        ):
+    async def _covers(self, approved: ExternalCall, call: _EquivalentCall) -> bool:
+        """Return whether the approved call equals `call`: the same command or path, and the same new contents."""
+        equivalent = self._equivalent_calls(approved)
+        if not any(own.tool is call.tool and own.subject == call.subject for own in equivalent):
             return False
+        return call.tool is not WRITE or await self._writes_the_same(approved, call.arguments)
+
+    async def _writes_the_same(self, approved: ExternalCall, written: WriteArguments) -> bool:
+        """Return whether the approved call gives the file the contents that are to be written to it."""
         folder = self._run.tool_context.folder
-        diffs = [diff for diff in shown.diffs if relative_path(diff.path, folder) == _subject(tool, parameters)]
-        if tool is not WRITE:
-            return True
+        diffs = [diff for diff in approved.diffs if relative_path(diff.path, folder) == written.path]
         if not diffs:
-            contents = shown.input.values() if isinstance(shown.input, dict) else ()
-            return len(shown.files()) == 1 and str(parameters.content) in contents
-        if diffs[-1].after == str(parameters.content):
+            arguments = approved.input.values() if isinstance(approved.input, dict) else ()
+            return len(approved.files()) == 1 and written.content in arguments
+        if diffs[-1].after == written.content:
             return True
         body = ""  # The diffs may contain only the changed parts, so apply them to the current contents.
         with suppress(Problem, RpcError):
-            body = await self._contents(parameters.path, {"path": parameters.path})
+            body = await self._contents(written.path, {"path": written.path})
         for diff in diffs:
             body = body.replace(diff.before, diff.after, 1) if diff.before else diff.after
-        return body == str(parameters.content)
+        return body == written.content
 
     # Commands
 
@@ -370,8 +415,8 @@ class ExternalAgentHost:
             command = f"env {shlex.join(assignments)} {command}"
         cwd = relative_path(str(params.get("cwd") or "."), self._run.tool_context.folder)
         if Path(cwd).is_absolute():
-            do = "Use a folder inside it."
-            raise Problem("The command's working folder is outside the session's folder.", "", do)
+            fix = "Use a folder inside it."
+            raise Problem("The command's working folder is outside the session's folder.", "", fix)
         if Path(cwd) != Path():
             command = f"cd {shlex.quote(cwd)} && {command}"
         call = await self._perform("run", {"command": command, "background": True})
@@ -381,10 +426,12 @@ class ExternalAgentHost:
     async def _terminal_output(self, params: Params) -> Params:
         terminal = self._terminal(params)
         running = terminal.background.running
-        output, result = running.output(), running.finished
+        output = running.output()
         self._calls.terminal_outputs[terminal.call] = output
-        exit = {"exitStatus": {"exitCode": result.exit_code}} if result else {}
-        return {"output": output, "truncated": False, **exit}
+        answer = {"output": output, "truncated": False}
+        if running.finished:
+            answer["exitStatus"] = {"exitCode": running.finished.exit_code}
+        return answer
 
     async def _wait_for_exit(self, params: Params) -> Params:
         terminal = self._terminal(params)
@@ -402,44 +449,31 @@ class ExternalAgentHost:
         raise Problem("There is no terminal with this ID.")
 
 
-async def answer_from_before_restart(run: RunContext, call: str) -> tuple[str, str]:
-    """Return the user's answer to a permission request that was open when Journeyman exited, and its fingerprint.
-
-    Wait for the answer if the request is still open. The fingerprint is empty unless the request was allowed. Both are
-    empty if the call had no request.
-    """
-    name = permission_id(run.session, call)
-    request = run.conversation.permissions.requests.get(name)
-    if request is None:
-        return "", ""
-
-    async def unchanged() -> PolicyDecision:
-        return NeedsApproval(request, "")
-
-    decision = await await_approval(run, name, None, unchanged)
-    chosen = _chosen(decision, request.options)
-    return chosen.name if chosen else "no", request.fingerprint if decision.allowed else ""
-
-
-def _subject(tool: Tool, parameters: Any) -> str:
-    """Return the command or the path of a call that is equivalent to one of the agent's."""
-    return str(parameters.command if tool is RUN else parameters.path)
-
-
 def _options(items: Any) -> tuple[PermissionOption, ...]:
     """Parse the options of a permission request, with the agent's labels."""
     options = []
     for item in items[:MAX_OPTIONS]:
         kind = str(item.get("kind", ""))
-        name = visible(str(item.get("name") or item["optionId"]))[:200]
-        options.append(PermissionOption(str(item["optionId"]), name, kind.startswith("allow"), kind.endswith("always")))
+        options.append(
+            PermissionOption(
+                id=str(item["optionId"]),
+                name=visible(str(item.get("name") or item["optionId"]))[:200],
+                allows=kind.startswith("allow"),
+                persistent=kind.endswith("always"),
+            )
+        )
     return tuple(options)
 
 
-def _chosen(decision: PermissionDecided, options: tuple[PermissionOption, ...]) -> PermissionOption | None:
-    """Return the option that the user chose, or the narrowest option with the same effect, or None if none fits."""
+def chosen_option(decision: PermissionDecided, options: tuple[PermissionOption, ...]) -> PermissionOption | None:
+    """Return the option that the user chose, or else one with the same effect; None if there is no such option.
+
+    An option that also applies to later calls is used only to deny.
+    """
     if match := next((option for option in options if option.id == decision.option_id), None):
         return match
-    fitting = [option for option in options if option.allows is decision.allowed]
-    once = [option for option in fitting if not option.persistent]
-    return next(iter(once or ([] if decision.allowed else fitting)), None)
+    candidates = [option for option in options if option.allows is decision.allowed]
+    once = [option for option in candidates if not option.persistent]
+    if once:
+        return once[0]
+    return candidates[0] if candidates and not decision.allowed else None

@@ -4,7 +4,7 @@ import asyncio
 import base64
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.agents.agent_pool import AgentPool
 from core.agents.connection import STOP_S, AgentConnection
@@ -21,24 +21,31 @@ from core.agents.session_updates import (
 )
 from core.domain.events import HarnessMessage, RequestSent, RunEnded, RunPaused, ToolReturned, Usage
 from core.domain.external_agents import ExternalAgentSetting, ExternalAgentSettingChanged, ExternalAgentStarted
+from core.domain.ids import permission_id
 from core.domain.import_events import UnrecognizedRecordsKept
 from core.domain.messages import Message
+from core.domain.permissions import NeedsApproval, PolicyDecision
 from core.domain.problems import ErrorDetails, Problem, StorageProblem
 from core.domain.text import Attachment, Text
 from core.engine.external.external_calls import NO_RESULT, ExternalCalls
 from core.engine.external.external_files import ExternalFileChanges
-from core.engine.external.external_host import ExternalAgentHost, answer_from_before_restart
+from core.engine.external.external_host import ExternalAgentHost, chosen_option
 from core.engine.run.completion import check_completion
 from core.engine.run.guards import check_limits, complete_run, run_timeout
+from core.engine.run.permission import await_approval
 from core.engine.run.run_context import RunContext
 from core.engine.state.limits import limits_near
 from core.settings.schema import ExternalAgentSettings
 
 MAX_UNKNOWN_UPDATES = 100  # Maximum number of unrecognized updates recorded per run.
 MAX_UPDATE_CHARS = 20_000
-UNKNOWN_RESULT = "[Journeyman was closed while this call was running, so its result is unknown.]"
-RESUMED = "[Journeyman was closed while you were working. Continue with the task.]"
-LIMIT_EXTENDED = "[The user extended your limit. Continue with the task.]"
+UNKNOWN_RESULT = "Journeyman was closed while this call was running, so its result is unknown."
+RESUMED = HarnessMessage(
+    Text("[Journeyman was closed while you were working. Continue with the task.]"), "the run was resumed"
+)
+LIMIT_EXTENDED = HarnessMessage(
+    Text("[The user extended your limit. Continue with the task.]"), "the limit was extended"
+)
 LIMIT_REASONS = {
     "max_tokens": "the agent's model reached its token limit",
     "max_turn_requests": "the agent reached its own limit of requests per turn",
@@ -77,6 +84,16 @@ class _EarlierSession:
     changed: dict[str, str] = field(default_factory=dict)
 
 
+class _RestartAnswer(NamedTuple):
+    """The user's answer to a permission request that was open when Journeyman exited.
+
+    `approved_fingerprint` is the fingerprint of the request if it was allowed, otherwise "".
+    """
+
+    text: str
+    approved_fingerprint: str
+
+
 class ExternalRun:
     """One run of an external agent."""
 
@@ -105,12 +122,7 @@ class ExternalRun:
             if ended := await check_limits(run):
                 return ended
             if not run.conversation.queued:
-                text, why = (
-                    (LIMIT_EXTENDED, "the limit was extended")
-                    if self._limit_reached
-                    else (RESUMED, "the run was resumed")
-                )
-                await run.record(HarnessMessage(Text(text), why))
+                await run.record(LIMIT_EXTENDED if self._limit_reached else RESUMED)
             self._limit_reached = False
             if ended := await self._turn():
                 return ended
@@ -123,14 +135,15 @@ class ExternalRun:
         """Record the calls that were open when Journeyman exited as failed, with the user's answer to each request."""
         run = self._run
         for name, call in list(run.conversation.pending.items()):
-            answer, approved = await answer_from_before_restart(run, name)
-            if approved and run.resolution != "skip":
-                self._approved_before_restart.add(approved)
+            answer = await _answer_from_before_restart(run, name)
+            may_repeat = run.resolution != "skip"
+            if answer and answer.approved_fingerprint and may_repeat:
+                self._approved_before_restart.add(answer.approved_fingerprint)
             description = run.conversation.started.get(name, "") or run.full_text(call.arguments)[:500]
-            note = f" The user was asked about it and answered: {answer}." if answer else ""
-            await run.record(ToolReturned(name, Text(f"{UNKNOWN_RESULT}{note}"), failed=True))
-            hint = " Repeat it if it is still needed." if run.resolution != "skip" else " Do not repeat it."
-            text = f"{UNKNOWN_RESULT[1:-1]} The call was: {description}.{note}{hint}"
+            note = f" The user was asked about it and answered: {answer.text}." if answer else ""
+            await run.record(ToolReturned(name, Text(f"[{UNKNOWN_RESULT}]{note}"), failed=True))
+            hint = " Repeat it if it is still needed." if may_repeat else " Do not repeat it."
+            text = f"{UNKNOWN_RESULT} The call was: {description}.{note}{hint}"
             await run.record(HarnessMessage(Text(f"[{text}]"), "an open call was resolved"))
 
     async def _turn(self) -> RunEnded | None:
@@ -138,19 +151,18 @@ class ExternalRun:
         run = self._run
         connection = await self._connect()
         await self._files.take_snapshot()
-        before = len(run.conversation.messages)
+        sent_count = len(run.conversation.messages)
         await run.record(
             RequestSent(run.model_name, run.conversation.turns + 1, context_window=self._used.context_window)
         )
         self._calls.awaiting_reply = True
-        messages = [message for message in run.conversation.messages[before:] if message.role == "user"]
+        messages = [message for message in run.conversation.messages[sent_count:] if message.role == "user"]
+        blocks = [block for message in messages for block in self._blocks(message, connection)]
         connection.host = host = ExternalAgentHost(
             run, self._calls, self._handle_update, self._approved_before_restart, connection.name
         )
         try:
-            answer = await self._send_prompt(
-                connection, [block for message in messages for block in self._blocks(message, connection)]
-            )
+            answer = await self._send_prompt(connection, blocks)
             await host.close()
             await self._calls.finish_all(NO_RESULT)
             return await self._finish_turn(answer)
@@ -175,7 +187,8 @@ class ExternalRun:
 
         Return None if the turn was interrupted by an urgent message or by a limit.
         """
-        run, timeout = self._run, run_timeout(self._run)
+        run = self._run
+        timeout = run_timeout(run)
         try:
             async with timeout as run.reading:
                 return await connection.prompt(blocks)
@@ -236,14 +249,17 @@ class ExternalRun:
 
     async def _earlier_session(self) -> _EarlierSession:
         """Return the ACP session that the agent used in this session before, so that ACP can load it again."""
-        earlier, command, is_own = _EarlierSession(), " ".join(self._agent().argv()), False
+        earlier = _EarlierSession()
+        command = " ".join(self._agent().argv())
+        is_same_agent = False  # Whether the events that are being read are about this agent.
         async for entry in self._run.journal.read(self._run.session):
             match entry.event:
                 case ExternalAgentStarted() as started:
-                    is_own = started.command == command
-                    if is_own:
-                        earlier.id, earlier.settings = started.agent_session_id, started.settings or earlier.settings
-                case ExternalAgentSettingChanged(setting_id=setting, value=value) if is_own:
+                    is_same_agent = started.command == command
+                    if is_same_agent:
+                        earlier.id = started.agent_session_id
+                        earlier.settings = started.settings or earlier.settings
+                case ExternalAgentSettingChanged(setting_id=setting, value=value) if is_same_agent:
                     earlier.changed.pop(setting, None)  # Insert it at the end, so that the last changes are in order.
                     earlier.changed[setting] = value
                 case _:
@@ -252,7 +268,7 @@ class ExternalRun:
 
     async def _handle_update(self, update: Params) -> None:
         """Handle one `session/update` notification."""
-        run, parsed = self._run, parse_update(update)
+        parsed = parse_update(update)
         match parsed:
             case MessageChunk():
                 await self._calls.add_text(parsed)
@@ -270,7 +286,7 @@ class ExternalRun:
                     await self._record_setting(listed.id, listed.value)
             case None if self._unknown_updates < MAX_UNKNOWN_UPDATES:
                 self._unknown_updates += 1
-                await run.record(
+                await self._run.record(
                     UnrecognizedRecordsKept(
                         f"acp {str(update.get('sessionUpdate'))[:40]}", Text(str(update)[:MAX_UPDATE_CHARS])
                     )
@@ -286,9 +302,10 @@ class ExternalRun:
 
     def _check_limits(self) -> None:
         """Interrupt the turn once a limit is reached. Before the next turn the user decides whether to continue."""
-        if not self._limit_reached and any(
-            met.share >= 1 for met in limits_near(self._run.conversation.spent, self._run.conversation.allowed)
-        ):
+        if self._limit_reached:
+            return
+        conversation = self._run.conversation
+        if any(limit.share >= 1 for limit in limits_near(conversation.spent, conversation.allowed)):
             self._limit_reached = True
             self._run.interrupt_reply()
 
@@ -343,15 +360,33 @@ def with_setting(
     return tuple(replace(setting, value=value) if setting is matches[0] else setting for setting in settings)
 
 
+async def _answer_from_before_restart(run: RunContext, call: str) -> _RestartAnswer | None:
+    """Return the user's answer to the permission request of a call that was open when Journeyman exited.
+
+    Wait for the answer if the request is still open. Return None if the call had no request.
+    """
+    name = permission_id(run.session, call)
+    request = run.conversation.permissions.requests.get(name)
+    if request is None:
+        return None
+
+    async def unchanged() -> PolicyDecision:
+        return NeedsApproval(request, "")
+
+    decision = await await_approval(run, name, None, unchanged)
+    chosen = chosen_option(decision, request.options)
+    return _RestartAnswer(chosen.name if chosen else "no", request.fingerprint if decision.allowed else "")
+
+
 def _usage(counts: Any) -> Usage | None:
     if not isinstance(counts, dict):
         return None
+    cache_read = as_count(counts.get("cachedReadTokens"))
+    cache_write = as_count(counts.get("cachedWriteTokens"))
     return Usage(
-        as_count(counts.get("inputTokens"))
-        + as_count(counts.get("cachedReadTokens"))
-        + as_count(counts.get("cachedWriteTokens")),
-        as_count(counts.get("outputTokens")),
-        as_count(counts.get("cachedReadTokens")),
-        as_count(counts.get("cachedWriteTokens")),
-        as_count(counts.get("thoughtTokens")),
+        input=as_count(counts.get("inputTokens")) + cache_read + cache_write,
+        output=as_count(counts.get("outputTokens")),
+        cache_read=cache_read,
+        cache_write=cache_write,
+        reasoning=as_count(counts.get("thoughtTokens")),
     )

@@ -11,13 +11,18 @@ ReadEvents = Callable[[str], AsyncIterator[EventRecord]]
 ACTION_EVENTS = (CallStarted, FileChanged, FilesRewound, ToolReturned)
 
 
+def _position(entry: EventRecord, *, from_child: bool) -> tuple[int, bool, int]:
+    """Return the sort key that places an event of a sub-agent before the parent event with the same number."""
+    return entry.seq, not from_child, entry.at
+
+
 async def merge_child_events(entries: list[EventRecord], read: ReadEvents) -> list[EventRecord]:
     """Return the events of a session with the file-related events of its sub-agents merged in.
 
     Each merged event gets the sequence number of the parent event that it is placed before.
     """
     times = [entry.at for entry in entries]
-    placed = [(entry.seq, 1, entry.at, entry) for entry in entries]
+    merged = [(_position(entry, from_child=False), entry) for entry in entries]
     for entry in entries:
         if not isinstance(entry.event, SubagentStarted):
             continue
@@ -25,8 +30,9 @@ async def merge_child_events(entries: list[EventRecord], read: ReadEvents) -> li
             # If the clock was set back, the times of two sessions can disagree. An event of a sub-agent is
             # nevertheless placed after the call that started the sub-agent.
             seq = max(bisect_left(times, child_entry.at), entry.seq) + 1
-            placed.append((seq, 0, child_entry.at, replace(child_entry, seq=seq)))
-    return [entry for *_, entry in sorted(placed, key=lambda each: each[:3])]
+            placed = replace(child_entry, seq=seq)
+            merged.append((_position(placed, from_child=True), placed))
+    return [entry for _, entry in sorted(merged, key=lambda pair: pair[0])]
 
 
 async def _action_entries(session: str, read: ReadEvents) -> list[EventRecord]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from core.domain.events import (
     EventRecord,
@@ -33,18 +33,26 @@ CUT_RESULT = Text(
 FORKED_RUN_REASON = "forked here; the run continued in the other session"
 
 
+class TimedEvent(NamedTuple):
+    """An event with the time at which it happened, in microseconds since the epoch."""
+
+    at: int
+    event: SessionEvent
+
+
 def fork_events(
     entries: Iterable[EventRecord], fork_id: str, seq: int, reason: ForkReason, now: int
-) -> list[tuple[int, SessionEvent]]:
-    """Return the events of the fork `fork_id` with their times in microseconds.
+) -> list[TimedEvent]:
+    """Return the events of the fork `fork_id`.
 
     They are the events of the source session up to `seq`, a SessionForked event, and the events that close the calls
     and the run that were open at `seq`.
     """
-    events: list[tuple[int, SessionEvent]] = []
+    events: list[TimedEvent] = []
     conversation = Conversation()
     run_active = False
-    origin, imported_from = "", ""
+    origin = ""
+    imported_from = ""
     for entry in entries:
         if entry.seq > seq:
             break
@@ -58,17 +66,18 @@ def fork_events(
             run_active = False
         elif isinstance(event, ACTIVE_RUN_EVENTS):
             run_active = True
-        events.append((entry.at, event))
-    if not events or not isinstance(events[0][1], SessionCreated):  # The data file has lost the first event.
-        created_at = events[0][0] if events else now
-        events.insert(0, (created_at, SessionCreated(session_id=fork_id, folder="", title=origin)))
+        events.append(TimedEvent(entry.at, event))
+    if not events or not isinstance(events[0].event, SessionCreated):  # The data file has lost the first event.
+        created_at = events[0].at if events else now
+        events.insert(0, TimedEvent(created_at, SessionCreated(session_id=fork_id, folder="", title=origin)))
+    added: list[SessionEvent] = []
     if imported_from:  # an imported transcript may contain no RunStarted with the label
-        events.append((now, UntrustedContentRead("", import_label(imported_from))))
-    events.append((now, SessionForked(origin, seq, reason, imported=bool(imported_from))))
-    events += [(now, ToolReturned(call, CUT_RESULT, failed=True)) for call in conversation.unresolved_calls()]
+        added.append(UntrustedContentRead("", import_label(imported_from)))
+    added.append(SessionForked(origin, seq, reason, imported=bool(imported_from)))
+    added += [ToolReturned(call, CUT_RESULT, failed=True) for call in conversation.unresolved_calls()]
     if run_active:
-        events.append((now, RunEnded("stopped", FORKED_RUN_REASON)))
-    return events
+        added.append(RunEnded("stopped", FORKED_RUN_REASON))
+    return events + [TimedEvent(now, event) for event in added]
 
 
 def copy_event(event: SessionEvent, origin: str, fork_id: str) -> SessionEvent:

@@ -48,10 +48,10 @@ from core.domain.permissions import (
 )
 from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
-from core.domain.text import Text
 from core.engine.history.fork import CUT_RESULT
 from core.engine.run.acceptance import CHECK_REASON
 from core.engine.run.background_agents import AGENT_REASON
+from core.engine.run.execute import ExecutedCall
 from core.engine.run.loop import run_turns
 from core.engine.run.run_context import RunContext
 from core.engine.services.hooks import HOOK_REASON, NO_OUTCOME, HookMoment, HookOutcome, hook_outcome
@@ -141,8 +141,8 @@ async def replay_session(
         for seq, run, at, kind, data in reader.raw_events(session)
     ]
     if not entries or not isinstance(entries[0].event, SessionCreated):
-        do = f"View it with `journeyman show {session}`."
-        raise Problem("This session cannot be replayed.", "Its first events are missing.", do)
+        fix = f"View it with `journeyman show {session}`."
+        raise Problem("This session cannot be replayed.", "Its first events are missing.", fix)
     database = Database(folder / DATABASE_FILE, synchronous="OFF")
     replay_reader = Reader(folder / DATABASE_FILE)
     context = open_context(folder, folder)  # A run needs a context, but a replay executes no tool in it.
@@ -198,7 +198,8 @@ class _Replayer:
 
     async def _write(self, entry: EventRecord) -> None:
         """Write the recorded event and note whether the engine offered the same one. Resolve the offer if so."""
-        event, kind = entry.event, EVENT_KINDS[type(entry.event)]
+        event = entry.event
+        kind = EVENT_KINDS[type(event)]
         offer = await self._find_offer(entry)
         if offer:
             self._note_origin(entry, "played", None)
@@ -209,17 +210,16 @@ class _Replayer:
             self._note_origin(entry, "different", self._instead)
         if offer is None and _ends_run(event):
             await self._cancel_engine()
-        blobs = {name: self._reader.blob(name) for name in blob_names(event)}
-        record = await self._journal.append_timed(
-            entry.session, [(entry.at, event)], blobs={n: b for n, b in blobs.items() if b}
-        )
+        blobs = {name: body for name in blob_names(event) if (body := self._reader.blob(name))}
+        record = await self._journal.append_timed(entry.session, [(entry.at, event)], blobs=blobs)
         self._run_active = _is_run_active(self._run_active, event)
+        started = {REQUEST} if isinstance(event, RequestSent) else _call_ids(event)
         if offer is None:
             self._result.injected[kind] += 1
-            self._injected_starts |= {REQUEST} if isinstance(event, RequestSent) else _call_ids(event)
+            self._injected_starts |= started
             return
         self._result.regenerated[kind] += 1
-        self._injected_starts -= {REQUEST} if isinstance(event, RequestSent) else _call_ids(event)
+        self._injected_starts -= started
         self._index += 1
         offer.events.pop(0)
         if not offer.events:
@@ -270,12 +270,12 @@ class _Replayer:
         start = self._conversation.start
         assert start is not None
         self._journal.closed = False
-        coming = (entry.event for entry in self._entries[self._index :])
+        rest = [entry.event for entry in self._entries[self._index :]]
         run = RunContext(
             session=self._entries[0].session,
             tool_context=self._tool_context,
             model_name=start.model,
-            model=RecordedModel(recorded_outcomes(coming), self._full_text, self._recorded_window()),
+            model=RecordedModel(recorded_outcomes(rest), self._reader.read_text, self._recorded_window()),
             conversation=self._conversation,
             journal=self._journal,
             reader=self._reader,
@@ -298,8 +298,7 @@ class _Replayer:
 
         The replay needs it because the length of a recalled result depends on it.
         """
-        requests = (entry.event for entry in self._entries[self._index :])
-        return next((event.context_window for event in requests if isinstance(event, RequestSent)), 0)
+        return next((event.context_window for event in self._upcoming() if isinstance(event, RequestSent)), 0)
 
     async def _run_engine(self, run: RunContext) -> None:
         try:
@@ -330,11 +329,11 @@ class _Replayer:
         for event in self._upcoming():
             match event:
                 case PermissionRequested(request=request, arguments=arguments) if request.call_id == call:
-                    return NeedsApproval(request, self._full_text(arguments))
+                    return NeedsApproval(request, self._reader.read_text(arguments))
                 case CallAllowed(call_id=name, reason=cause, rule_id=rule) if name == call:
                     return Allowed(cause, rule)
                 case CallRefused(call_id=name, reason=reason, rule_id=rule) if name == call:
-                    return Denied(self._full_text(reason), rule)
+                    return Denied(self._reader.read_text(reason), rule)
                 case PermissionDecided(request_id=name) if name.startswith(permission_id(run.session, call)):
                     return None
                 case CallStarted(call_id=name) if name == call:
@@ -349,21 +348,20 @@ class _Replayer:
         call = details.get("call")
         if moment != "before_call" or not isinstance(call, dict):
             return NO_OUTCOME
-        entries = [entry.event for entry in self._entries]
-        ran = [each for each in entries if isinstance(each, HookRan)]
-        own = [each for each in ran if each.trigger == moment and each.call_id == call["id"] and not each.blocked]
-        return hook_outcome([(each, self._full_text(each.output)) for each in own])
+        ran = [entry.event for entry in self._entries if isinstance(entry.event, HookRan)]
+        own = [hook for hook in ran if hook.trigger == moment and hook.call_id == call["id"] and not hook.blocked]
+        return hook_outcome(own, self._reader.read_text)
 
     async def _recorded_outcome(
         self, tool: Tool, call: str, parameters: Any, _context: ToolContext, _digests: dict[str, str]
-    ) -> tuple[list[SessionEvent], dict[str, bytes]]:
+    ) -> ExecutedCall:
         """Return the recorded outcome of a call. Wait forever if the recorded call never returned."""
         events: list[SessionEvent] = []
         for event in self._upcoming():
             if call in _call_ids(event) and not isinstance(event, CallAllowed | CallStarted):
                 events.append(event)
             if isinstance(event, ToolReturned) and event.call_id == call:
-                return events, {}
+                return ExecutedCall(events, {})
             if _ends_run(event):
                 break
         await asyncio.get_running_loop().create_future()
@@ -379,17 +377,15 @@ class _Replayer:
                 break
             if _ends_run(event):
                 break
-        for each in events:
-            await run.record(each)
+        for event in events:
+            await run.record(event)
         if call.id in run.conversation.pending:  # The recorded call never returned, so wait forever.
             await asyncio.get_running_loop().create_future()
 
     def _upcoming(self) -> Iterator[SessionEvent]:
+        """Yield the recorded events from the current one on."""
         for index in range(self._index, len(self._entries)):
             yield self._entries[index].event
-
-    def _full_text(self, text: Text) -> str:
-        return self._reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
 
 
 def matches_recorded(offered: SessionEvent, recorded: SessionEvent) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from core.domain.events import CallStarted, EventRecord, FileChanged, ToolReturned
 from core.domain.problems import Problem
@@ -76,11 +76,14 @@ class FileHistory:
 def file_histories(entries: Iterable[EventRecord], to_seq: int) -> list[FileHistory]:
     """Return the history of every file that was changed after the event `to_seq`."""
     histories: dict[str, FileHistory] = {}
-    for seq, path, before, after, rewound, mode in _changes(entries):
-        if seq > to_seq:
-            first = histories.get(path, FileHistory(path, before, frozenset(), mode))
+    for entry in entries:
+        if entry.seq <= to_seq:
+            continue
+        for change in _changes(entry):
+            first = histories.get(change.path, FileHistory(change.path, change.before, frozenset(), change.mode_before))
             # A crash may have prevented a recorded rewind from being applied, so also expect the contents before it.
-            histories[path] = replace(first, expected_hashes=frozenset({before, after} if rewound else {after}))
+            expected = {change.before, change.after} if change.is_rewind else {change.after}
+            histories[change.path] = replace(first, expected_hashes=frozenset(expected))
     return list(histories.values())
 
 
@@ -89,17 +92,18 @@ def commands_since(entries: Iterable[EventRecord], to_seq: int) -> tuple[str, ..
     commands = [
         entry.event.object
         for entry in entries
-        if entry.seq > to_seq and isinstance(entry.event, CallStarted) and _is_command(entry.event)
+        if entry.seq > to_seq and isinstance(entry.event, CallStarted) and entry.event.step_kind == "command"
     ]
     return tuple(dict.fromkeys(commands))
 
 
 def unsaved_since(entries: Iterable[EventRecord], to_seq: int) -> tuple[str, ...]:
     """Return the files that changed after the event `to_seq` without being saved, without duplicates."""
-    path_groups = (
-        entry.event.unrestorable for entry in entries if entry.seq > to_seq and isinstance(entry.event, ToolReturned)
-    )
-    return tuple(dict.fromkeys(path for paths in path_groups for path in paths))
+    paths: dict[str, None] = {}
+    for entry in entries:
+        if entry.seq > to_seq and isinstance(entry.event, ToolReturned):
+            paths |= dict.fromkeys(entry.event.unrestorable)
+    return tuple(paths)
 
 
 def last_rewind(entries: Sequence[EventRecord]) -> EventRecord | None:
@@ -107,7 +111,8 @@ def last_rewind(entries: Sequence[EventRecord]) -> EventRecord | None:
 
     Rewinds in the sessions of sub-agents are ignored; they can be undone in those sessions.
     """
-    rewinds, open_rewinds = dict[int, EventRecord](), OpenRewinds()
+    rewinds: dict[int, EventRecord] = {}
+    open_rewinds = OpenRewinds()
     for entry in entries:
         event = entry.event
         if isinstance(event, FilesRewound) and entry.session == entries[0].session:
@@ -136,15 +141,16 @@ def plan_undo(folder: Path, entries: list[EventRecord], read_blob: ReadBlob, for
         raise Problem("There is no rewind to undo.", "None was made, or all of them are undone.", "")
     expected = {history.path: history.expected_hashes for history in file_histories(entries, rewind.seq)}
     with _open_folder(folder) as broker:
-        files = tuple(
-            _plan_file(
-                broker,
-                FileHistory(file.path, file.before, expected.get(file.path, frozenset({file.after})), file.mode_before),
-                read_blob,
-                set(force),
+        histories = (
+            FileHistory(
+                path=file.path,
+                target_hash=file.before,
+                expected_hashes=expected.get(file.path, frozenset({file.after})),
+                target_mode=file.mode_before,
             )
             for file in rewind.event.files
         )
+        files = tuple(_plan_file(broker, history, read_blob, set(force)) for history in histories)
     return RewindPlan(rewind.event.to_seq, files, undoes_seq=rewind.seq)
 
 
@@ -155,29 +161,26 @@ def plan_replacement(folder: Path, to_seq: int, path: str, expected_hash: str, b
     if _hash(contents) != expected_hash:
         why = "It was changed outside this session since."
         raise Problem(f"{path} does not have the contents shown.", why, "Look at it in an editor.")
-    added, removed = count_changed_lines(contents or b"", body)
-    return RewindPlan(
-        to_seq,
-        (
-            FilePlan(
-                path=path,
-                action="change",
-                current_hash=expected_hash,
-                target_hash=blob_hash(body),
-                added=added,
-                removed=removed,
-            ),
-        ),
+    counts = count_changed_lines(contents or b"", body)
+    file = FilePlan(
+        path=path,
+        action="change",
+        current_hash=expected_hash,
+        target_hash=blob_hash(body),
+        added=counts.added,
+        removed=counts.removed,
     )
+    return RewindPlan(to_seq, (file,))
 
 
 def rewind_event(plan: RewindPlan) -> FilesRewound:
     """Return the event to record before the plan is carried out."""
     skipped = tuple(file.path for file in plan.files if file.action in {"conflict", "lost"})
     files = tuple(
-        RewoundFile(file.path, file.current_hash, file.target_hash, file.current_mode) for file in plan.changing_files
+        RewoundFile(file.path, before=file.current_hash, after=file.target_hash, mode_before=file.current_mode)
+        for file in plan.changing_files
     )
-    return FilesRewound(plan.to_seq, files, skipped, plan.undoes_seq)
+    return FilesRewound(plan.to_seq, files, skipped, undoes_seq=plan.undoes_seq)
 
 
 def overwritten_contents(folder: Path, plan: RewindPlan) -> dict[str, bytes]:
@@ -241,45 +244,63 @@ def _write_file(broker: FileBroker, file: FilePlan, body: bytes | None) -> bool:
 
 
 def _plan_file(broker: FileBroker, history: FileHistory, read_blob: ReadBlob, force: set[str]) -> FilePlan:
+    """Return what a rewind would do to the file."""
     try:
         body = current_contents(broker, history.path)
-        modes = (broker.mode(history.path), history.target_mode)
+        mode = broker.mode(history.path)
     except Problem as problem:
         return FilePlan(history.path, "conflict", target_hash=history.target_hash, reason=str(problem))
     current_hash = _hash(body)
-    if current_hash == history.target_hash and (
-        not current_hash or not history.target_mode or modes[0] == history.target_mode
-    ):
+    same_mode = not current_hash or not history.target_mode or mode == history.target_mode
+    if current_hash == history.target_hash and same_mode:
         return FilePlan(history.path, "same", current_hash, history.target_hash)
     target = read_blob(history.target_hash) if history.target_hash else b""
     if target is None:
-        return FilePlan(
-            history.path, "lost", current_hash, history.target_hash, reason="Its earlier contents were not saved."
-        )
-    added, removed = count_changed_lines(body or b"", target)
+        reason = "Its earlier contents were not saved."
+        return FilePlan(history.path, "lost", current_hash, history.target_hash, reason=reason)
+    action: RewindAction = "change"
+    reason = ""
     if current_hash not in history.expected_hashes and history.path not in force:
-        verb = "removed" if body is None else "changed"
-        why = f"It was {verb} outside this session since."
-        return FilePlan(history.path, "conflict", current_hash, history.target_hash, added, removed, why, *modes)
-    action: RewindAction = "remove" if not history.target_hash else "create" if body is None else "change"
-    return FilePlan(history.path, action, current_hash, history.target_hash, added, removed, "", *modes)
+        action = "conflict"
+        reason = f"It was {'removed' if body is None else 'changed'} outside this session since."
+    elif not history.target_hash:
+        action = "remove"
+    elif body is None:
+        action = "create"
+    counts = count_changed_lines(body or b"", target)
+    return FilePlan(
+        path=history.path,
+        action=action,
+        current_hash=current_hash,
+        target_hash=history.target_hash,
+        added=counts.added,
+        removed=counts.removed,
+        reason=reason,
+        current_mode=mode,
+        target_mode=history.target_mode,
+    )
 
 
-def _changes(entries: Iterable[EventRecord]) -> Iterator[tuple[int, str, str, str, bool, int]]:
-    """Yield every file change as (seq, path, hash before, hash after, whether a rewind made it, mode before)."""
-    for entry in entries:
-        match entry.event:
-            case FileChanged(path=path, before=before, after=after, mode_before=mode):
-                yield entry.seq, path, before, after, False, mode
-            case FilesRewound(files=files):
-                for file in files:
-                    yield entry.seq, file.path, file.before, file.after, True, file.mode_before
-            case _:
-                pass
+class _Change(NamedTuple):
+    """A change of a file by the agent or by a rewind. `before` and `after` are blob hashes, "" without a file."""
+
+    path: str
+    before: str
+    after: str
+    mode_before: int
+    is_rewind: bool = False
 
 
-def _is_command(event: CallStarted) -> bool:
-    return event.step_kind == "command"
+def _changes(entry: EventRecord) -> Iterator[_Change]:
+    """Yield the file changes that an event records."""
+    match entry.event:
+        case FileChanged() as event:
+            yield _Change(event.path, event.before, event.after, event.mode_before)
+        case FilesRewound(files=files):
+            for file in files:
+                yield _Change(file.path, file.before, file.after, file.mode_before, is_rewind=True)
+        case _:
+            pass
 
 
 def _hash(body: bytes | None) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 from core.domain.clock import Clock, now
 from core.domain.problems import Problem
 from core.domain.steps import Step, first_line
-from core.domain.text import Text
 from core.engine.state.conversation import Conversation
 from core.engine.state.token_counts import message_tokens
 from core.store.journal import Journal
@@ -48,16 +47,13 @@ class SessionAnalytics:
 
     async def runs(self, session: str) -> list[RunSummary]:
         """Return the runs of a session in order."""
-        builder = RunSummaryBuilder(self._full_text)
+        builder = RunSummaryBuilder(self._reader.read_text)
         async for entry in self._journal.read(session):
             builder.apply(entry)
         runs = list(builder.summaries.values())
         if runs and self._is_active(session):
             runs[-1].ended_at = max(runs[-1].ended_at, self._clock())
         return runs
-
-    def _full_text(self, text: Text) -> str:
-        return self._reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
 
     async def context(self, session: str, seq: int = 0) -> list[ContextItem]:
         """Return the items in the context of the request that is event `seq`, or of the next request if `seq` is 0."""
@@ -128,9 +124,7 @@ class SessionAnalytics:
             after = page[-1]["seq"]
 
     def _steps(self, session: str, run: int) -> list[Step]:
-        row = self._reader.session(session)
-        if row is None:
-            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
+        row = self._reader.require_session(session)
         rows = (
             step for first in range(0, row.rows, PAGE_SIZE) for step in self._reader.steps(session, first, PAGE_SIZE)
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from core.domain.clock import Clock, now
 from core.domain.events import EventRecord, QueueChanged, RunRated, RunStarted, SessionEvent, SessionForked, UserMessage
 from core.domain.ids import session_id
+from core.domain.messages import Message
 from core.domain.modes import MODES
 from core.domain.problems import Problem
 from core.domain.rewind_events import FilesRewound
@@ -92,13 +93,13 @@ class SessionHistory:
 
     async def fork(self, session: str, seq: int | None = None, reason: ForkReason = "fork") -> str:
         """Create a session with a copy of the events up to `seq`, or of all of them, and return its ID."""
-        row = self._row(session)
+        row = self._reader.require_session(session)
         last = row.last_seq if seq is None else seq
         if not 1 <= last <= row.last_seq:
             raise Problem(f"There is no event {last}.", f"The session ends at {row.last_seq}.", "")
         name = session_id()
         events = fork_events(await self._entries(session, last), name, last, reason, self._clock())
-        silent_count = max(index for index, (_, event) in enumerate(events) if isinstance(event, SessionForked))
+        silent_count = max(index for index, timed in enumerate(events) if isinstance(timed.event, SessionForked))
         await self._journal.append_timed(name, events, silent_count=silent_count)
         return name
 
@@ -114,9 +115,9 @@ class SessionHistory:
         """Return the sequence number of a step's last event, up to which a fork or rewind to the step extends."""
         step = self._reader.step_by_number(session, number) if number else None  # 0 marks rows without a number.
         if step is None:
-            last = self._row(session).steps
-            do = f"List them with `journeyman show {session}`."
-            raise Problem(f"There is no step {number}.", f"Steps in this session: {last}.", do)
+            last = self._reader.require_session(session).steps
+            fix = f"List them with `journeyman show {session}`."
+            raise Problem(f"There is no step {number}.", f"Steps in this session: {last}.", fix)
         return step.last_seq
 
     async def edit(self, session: str, seq: int, text: str) -> PreparedFork:
@@ -124,11 +125,10 @@ class SessionHistory:
         row = self._reader.event(session, seq)
         if row.get("kind") != "user_message":
             raise Problem(f"Event {seq} is not a message of yours.", "", "Choose one of your messages.")
-        entries = await self._entries(session, self._row(session).last_seq)
+        entries = await self._all_entries(session)
         message = entries[seq - 1].event
         assert isinstance(message, UserMessage)
-        start = next((e.event for e in entries[seq - 1 :] if isinstance(e.event, RunStarted)), None)
-        start = start or next((e.event for e in reversed(entries[:seq]) if isinstance(e.event, RunStarted)), None)
+        start = _first_start(entries[seq - 1 :]) or _first_start(reversed(entries[:seq]))
         if start is None:
             raise Problem("This message did not start a run.", "", "Send it as a new one.")
         start = self._with_current_mode(session, _with_last_model(start, entries))
@@ -150,7 +150,7 @@ class SessionHistory:
         run_input = await self.run_input(session, await self.run_of_message(session, seq))
         if seq not in run_input.queued_seqs:
             return await self.edit(session, seq, text)
-        entries = await self._entries(session, self._row(session).last_seq)
+        entries = await self._all_entries(session)
         start = self._with_current_mode(session, _with_last_model(run_input.start, entries))
         self._check_start(start)
         name = await self.fork(session, run_input.first_seq - 1, "edit")
@@ -180,7 +180,7 @@ class SessionHistory:
 
         For an imported session, also remove everything that grants permissions.
         """
-        row = self._row(session)
+        row = self._reader.require_session(session)
         if row.imported_from:
             return cast(RunStarted, without_permissions(start, row.imported_from))
         return replace(start, mode=next((mode for mode in MODES if mode == row.mode), start.mode))
@@ -190,14 +190,16 @@ class SessionHistory:
 
         `only` limits the plan to one file. Files in `force` are overwritten even if other programs changed them.
         """
-        row, entries = self._writable_row(session), await self._merged_entries(session)
+        row = self._writable_row(session)
+        entries = await self._merged_entries(session)
         read_blob = self._load_blobs(history.target_hash for history in file_histories(entries, to_seq))
         plan = await asyncio.to_thread(plan_rewind, Path(row.folder), entries, to_seq, read_blob, force)
         return replace(plan, files=tuple(file for file in plan.files if file.path == only)) if only else plan
 
     async def plan_undo(self, session: str, force: Iterable[str] = ()) -> RewindPlan:
         """Return the plan for undoing the last rewind. Raise Problem if there is no rewind to undo."""
-        row, entries = self._writable_row(session), await self._merged_entries(session)
+        row = self._writable_row(session)
+        entries = await self._merged_entries(session)
         rewind = last_rewind(entries)
         files = rewind.event.files if rewind and isinstance(rewind.event, FilesRewound) else ()
         read_blob = self._load_blobs(file.before for file in files)
@@ -256,7 +258,7 @@ class SessionHistory:
         rated_by: Literal["user", "check"] = "user",
     ) -> int:
         """Rate a run (0 for the last one) and return its number. A later rating replaces an earlier one."""
-        row = self._row(session)
+        row = self._reader.require_session(session)
         number = run or row.runs
         if not 1 <= number <= row.runs:
             raise Problem(f"There is no run {number}.", f"Runs in this session: {row.runs}.", "")
@@ -266,55 +268,64 @@ class SessionHistory:
 
     async def run_input(self, session: str, run: int) -> RunInput:
         """Return how a run (0 for the last one) was started."""
-        row = self._row(session)
+        row = self._reader.require_session(session)
         number = run or row.runs
         entries = await self._entries(session, row.last_seq)
         run_entries = [entry for entry in entries if entry.run == number]
-        start_index = next((i for i, e in enumerate(run_entries) if isinstance(e.event, RunStarted)), None)
-        if start_index is None:
+        start_entry = next((entry for entry in run_entries if isinstance(entry.event, RunStarted)), None)
+        if start_entry is None:
             raise Problem(f"There is no run {number}.", f"Runs in this session: {row.runs}.", "")
-        start, first = run_entries[start_index].event, run_entries[0].seq
-        assert isinstance(start, RunStarted)
-        conversation = fold_events(entry for entry in entries if entry.seq < run_entries[start_index].seq)
-        messages = sorted(
-            (message for message in conversation.queued if message.category == USER),
-            key=lambda message: message.seq >= first,
-        )
+        assert isinstance(start_entry.event, RunStarted)
+        first_seq = run_entries[0].seq
+        before_start = fold_events(entry for entry in entries if entry.seq < start_entry.seq)
+        messages = [message for message in before_start.queued if message.category == USER]
+        queued_before = [message for message in messages if message.seq < first_seq]
+        new = [message for message in messages if message.seq >= first_seq]
         sent = {entry.seq: entry.event for entry in entries if isinstance(entry.event, UserMessage)}
-        user_messages = tuple(
-            sent[message.seq]
-            if sent[message.seq].text == message.text
-            else UserMessage(message.text, message.attachments, None if sent[message.seq].typed is None else 0)
-            for message in messages
+        return RunInput(
+            first_seq=first_seq,
+            messages=tuple(_as_queued(sent[message.seq], message) for message in (*queued_before, *new)),
+            start=start_entry.event,
+            queued_seqs=tuple(message.seq for message in queued_before),
         )
-        return RunInput(first, user_messages, start, tuple(message.seq for message in messages if message.seq < first))
 
     async def run_of_message(self, session: str, seq: int) -> int:
         """Return the number of the run that received a message: the active run when it was sent, or else the next."""
         run = next((entry.run for entry in await self._entries(session, seq) if entry.seq == seq), 0)
-        next_run = await self.run_input(session, run + 1) if run < self._row(session).runs else None
+        next_run = await self.run_input(session, run + 1) if run < self._reader.require_session(session).runs else None
         return run + 1 if next_run and seq in next_run.queued_seqs else run
 
     async def _entries(self, session: str, last: int) -> list[EventRecord]:
         entries = [entry async for entry in self._journal.read(session)]
         return [entry for entry in entries if entry.seq <= last]
 
+    async def _all_entries(self, session: str) -> list[EventRecord]:
+        return await self._entries(session, self._reader.require_session(session).last_seq)
+
     async def _merged_entries(self, session: str) -> list[EventRecord]:
-        return await merge_child_events(await self._entries(session, self._row(session).last_seq), self._journal.read)
+        return await merge_child_events(await self._all_entries(session), self._journal.read)
 
     def _writable_row(self, session: str) -> SessionRow:
         """Return the session's row. Raise Problem for an imported session, because its files must not be changed."""
-        row = self._row(session)
+        row = self._reader.require_session(session)
         if row.imported_from:
-            message, cause = "The files of an imported session cannot be reverted.", "Imported sessions are read-only."
-            raise Problem(message, cause, "Fork the session to continue its work.")
+            raise Problem(
+                "The files of an imported session cannot be reverted.",
+                "Imported sessions are read-only.",
+                "Fork the session to continue its work.",
+            )
         return row
 
-    def _row(self, session: str) -> SessionRow:
-        row = self._reader.session(session)
-        if row is None:
-            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
-        return row
+
+def _first_start(entries: Iterable[EventRecord]) -> RunStarted | None:
+    return next((entry.event for entry in entries if isinstance(entry.event, RunStarted)), None)
+
+
+def _as_queued(sent: UserMessage, message: Message) -> UserMessage:
+    """Return the message as it was in the queue, where the user may have edited it after it was sent."""
+    if sent.text == message.text:
+        return sent
+    return UserMessage(message.text, message.attachments, None if sent.typed is None else 0)
 
 
 def _with_last_model(start: RunStarted, entries: Iterable[EventRecord]) -> RunStarted:

@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -73,19 +73,19 @@ class SteppedReplay:
         self._counts = {"played": 0, "supplied": 0, "different": 0}
         self._origin: EventOrigin = "supplied"
         self._instead = ""
-        self._allowed = 0
-        self._until_row = -1
+        self._allowed_steps = 0  # Steps to replay before waiting for `advance`, or TO_THE_END.
+        self._pause_at_row: int | None = None
         self._step_requested = asyncio.Event()
         self._closed = False
 
     def advance(self, steps: int = 1) -> None:
         """Replay this many more steps, or all remaining steps with TO_THE_END."""
-        self._allowed = steps
+        self._allowed_steps = steps
         self._step_requested.set()
 
     def advance_to(self, row: int) -> None:
         """Replay until the row with this number is next."""
-        self._until_row = row
+        self._pause_at_row = row
         self.advance(TO_THE_END)
 
     def close(self) -> None:
@@ -107,15 +107,22 @@ class SteppedReplay:
 
     async def _before_event(self, entry: EventRecord) -> None:
         if isinstance(entry.event, STEP_EVENTS):
-            if 0 <= self._until_row <= max(self._rows, default=-1) + 1:
-                self._allowed, self._until_row = 0, -1
-            while self._allowed == 0 and not self._closed:
-                self._send(ended=False)
-                self._step_requested.clear()
-                await self._step_requested.wait()
-            self._allowed -= self._allowed > 0
+            await self._before_step()
         if self._closed:
             raise _ReplayClosed
+
+    async def _before_step(self) -> None:
+        """Wait until the next step may be replayed, or the replay is closed."""
+        next_row = max(self._rows, default=-1) + 1
+        if self._pause_at_row is not None and self._pause_at_row <= next_row:
+            self._allowed_steps = 0
+            self._pause_at_row = None
+        while self._allowed_steps == 0 and not self._closed:
+            self._send(ended=False)
+            self._step_requested.clear()
+            await self._step_requested.wait()
+        if self._allowed_steps > 0:
+            self._allowed_steps -= 1
 
     def _note_origin(self, entry: EventRecord, origin: EventOrigin, instead: SessionEvent | None) -> None:
         self._origin = origin
@@ -124,11 +131,11 @@ class SteppedReplay:
 
     def _on_update(self, update: JournalUpdate) -> None:
         for step in update.steps:
+            row = ReplayedRow(step, self._origin, self._instead)
             known = self._rows.get(step.row)
-            origin, instead = self._origin, self._instead
-            if known and (step.kind == "run" or SEVERITY[known.origin] >= SEVERITY[origin]):
-                origin, instead = known.origin, known.played
-            self._rows[step.row] = ReplayedRow(step, origin, instead)
+            if known and (step.kind == "run" or SEVERITY[known.origin] >= SEVERITY[row.origin]):
+                row = replace(known, step=step)
+            self._rows[step.row] = row
             self._changed.add(step.row)
 
     def _send(self, *, ended: bool) -> None:

@@ -107,9 +107,7 @@ class Approvals:
         """Set the permission mode of a session and of its unfinished sub-agents. Their runs recheck open requests."""
         if mode not in MODES:
             raise Problem(f"There is no mode {mode!r}.", "", f"The modes are: {', '.join(MODES)}.")
-        row = self._reader.session(session)
-        if row is None:
-            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
+        row = self._reader.require_session(session)
         refuse_imported(row)
         if row.mode != mode:
             await self._journal.append(session, ModeChanged(mode))

@@ -15,8 +15,6 @@ from core.engine.state.unresolved_calls import UNFINISHED
 from core.store.journal import Journal
 from core.store.reader import Reader
 
-QueueEdit = Callable[[Conversation, bool], QueueChanged]
-
 
 @dataclass(frozen=True, slots=True)
 class PendingMessage:
@@ -25,6 +23,49 @@ class PendingMessage:
     seq: int
     text: Text
     attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _QueueState:
+    """The queue of one session. `is_unfinished` says whether its last run has not ended."""
+
+    conversation: Conversation
+    is_unfinished: bool
+
+    def messages(self) -> list[Message]:
+        """Return the queued user messages, without those that state the task of an unfinished run."""
+        task = self.conversation.task if self.is_unfinished else ()
+        return [message for message in self._user_messages() if message.seq not in task]
+
+    def find(self, seq: int) -> Message:
+        """Return a queued message. Raise Problem if it is no longer queued."""
+        match = next((message for message in self.messages() if message.seq == seq), None)
+        if match is None:
+            raise no_longer_queued()
+        return match
+
+    def order_without(self, seq: int) -> tuple[int, ...]:
+        """Return the sequence numbers of all queued user messages except one."""
+        return tuple(message.seq for message in self._user_messages() if message.seq != seq)
+
+    def order_with(self, seq: int, index: int) -> tuple[int, ...]:
+        """Return the order of all queued user messages after moving the message `seq` to `index`.
+
+        Messages that state the task of an unfinished run stay in front and are not counted by `index`.
+        """
+        movable = [message.seq for message in self.messages() if message.seq != seq]
+        task = [other for other in self.order_without(seq) if other not in movable]
+        movable.insert(max(0, index), seq)
+        return (*task, *movable)
+
+    def order(self) -> tuple[int, ...]:
+        return tuple(message.seq for message in self._user_messages())
+
+    def _user_messages(self) -> list[Message]:
+        return [message for message in self.conversation.queued if message.category == USER]
+
+
+QueueEdit = Callable[[_QueueState], QueueChanged]
 
 
 class MessageQueue:
@@ -37,53 +78,51 @@ class MessageQueue:
 
     async def list(self, session: str) -> list[PendingMessage]:
         """Return the queued messages in the order in which the model will read them."""
-        return [
-            PendingMessage(message.seq, message.text, message.attachments)
-            for message in pending_messages(*await self._load(session))
-        ]
+        queue = await self._load(session)
+        return [PendingMessage(message.seq, message.text, message.attachments) for message in queue.messages()]
 
     async def edit(self, session: str, entry: int, text: str) -> None:
         """Replace the text of a queued message. Raise Problem if the message has been sent already."""
         if not text.strip():
             raise Problem("The message is empty.", "", "Enter a text, or remove the message from the queue.")
 
-        def change(conversation: Conversation, unfinished: bool) -> QueueChanged:
-            _find_queued(conversation, unfinished, entry)
-            return QueueChanged("edited", entry, _order(conversation), Text(text))
+        def change(queue: _QueueState) -> QueueChanged:
+            queue.find(entry)
+            return QueueChanged("edited", entry, queue.order(), Text(text))
 
         await self._change(session, change)
 
     async def move(self, session: str, entry: int, index: int) -> None:
         """Move a message to another index of the queue. An index beyond the end means the end."""
 
-        def change(conversation: Conversation, unfinished: bool) -> QueueChanged:
-            message = _find_queued(conversation, unfinished, entry)
-            return QueueChanged("moved", entry, _order_with(conversation, unfinished, entry, index), message.text)
+        def change(queue: _QueueState) -> QueueChanged:
+            message = queue.find(entry)
+            return QueueChanged("moved", entry, queue.order_with(entry, index), message.text)
 
         await self._change(session, change)
 
     async def remove(self, session: str, entry: int) -> int:
         """Remove a message from the queue and return its index, which `restore` accepts."""
-        indexes: list[int] = []
+        index = 0
 
-        def change(conversation: Conversation, unfinished: bool) -> QueueChanged:
-            message = _find_queued(conversation, unfinished, entry)
-            indexes.append(pending_messages(conversation, unfinished).index(message))
-            order = tuple(seq for seq in _order(conversation) if seq != entry)
-            return QueueChanged("removed", entry, order, message.text)
+        def change(queue: _QueueState) -> QueueChanged:
+            nonlocal index
+            message = queue.find(entry)
+            index = queue.messages().index(message)
+            return QueueChanged("removed", entry, queue.order_without(entry), message.text)
 
         await self._change(session, change)
-        return indexes[-1]
+        return index
 
     async def restore(self, session: str, entry: int, index: int) -> None:
         """Insert a removed message at an index of the queue."""
 
-        def change(conversation: Conversation, unfinished: bool) -> QueueChanged:
-            message = conversation.removed.get(entry)
+        def change(queue: _QueueState) -> QueueChanged:
+            message = queue.conversation.removed.get(entry)
             if message is None:
                 why = "It was not removed from the queue."
                 raise Problem("This message cannot be restored.", why, "Write it again.")
-            return QueueChanged("restored", entry, _order_with(conversation, unfinished, entry, index), message.text)
+            return QueueChanged("restored", entry, queue.order_with(entry, index), message.text)
 
         await self._change(session, change)
 
@@ -95,56 +134,25 @@ class MessageQueue:
         await self.move(session, entry, 0)
         if self._runs.interrupt_reply(session):
             return
-        conversation, unfinished = await self._load(session)
-        if unfinished:
+        queue = await self._load(session)
+        if queue.is_unfinished:
             await self._runs.resume(session)
         else:
-            await self._runs.start(session, (next_run_start(conversation),))
+            await self._runs.start(session, (next_run_start(queue.conversation),))
 
-    async def _load(self, session: str) -> tuple[Conversation, bool]:
-        """Return the conversation, and whether its last run is unfinished."""
-        row = self._reader.session(session)
-        if row is None:
-            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
-        return await self._runs.conversation(session), row.status in UNFINISHED
+    async def _load(self, session: str) -> _QueueState:
+        row = self._reader.require_session(session)
+        return _QueueState(await self._runs.conversation(session), row.status in UNFINISHED)
 
     async def _change(self, session: str, change: QueueEdit) -> None:
         """Record a change. Raise Problem if the message was sent before the change was recorded."""
         async with self._runs.session_lock(session):
-            if row := self._reader.session(session):
-                refuse_imported(row)
-            conversation, unfinished = await self._load(session)
-            await self._journal.append(session, event := change(conversation, unfinished))
-            if any(message.seq == event.target_seq for message in conversation.messages):
+            refuse_imported(self._reader.require_session(session))
+            queue = await self._load(session)
+            event = change(queue)
+            await self._journal.append(session, event)
+            if any(message.seq == event.target_seq for message in queue.conversation.messages):
                 raise no_longer_queued()
-
-
-def pending_messages(conversation: Conversation, unfinished: bool) -> list[Message]:
-    """Return the queued user messages, without the initial messages of an unfinished run."""
-    task = conversation.task if unfinished else ()
-    return [message for message in conversation.queued if message.category == USER and message.seq not in task]
-
-
-def _order_with(conversation: Conversation, unfinished: bool, entry: int, index: int) -> tuple[int, ...]:
-    """Return the order of all queued messages after moving the message `entry` to `index`.
-
-    Messages that state the task of an unfinished run stay in front and are not counted by `index`.
-    """
-    pending = [message.seq for message in pending_messages(conversation, unfinished) if message.seq != entry]
-    task = tuple(seq for seq in _order(conversation) if seq not in pending and seq != entry)
-    pending.insert(max(0, index), entry)
-    return (*task, *pending)
-
-
-def _order(conversation: Conversation) -> tuple[int, ...]:
-    return tuple(message.seq for message in conversation.queued if message.category == USER)
-
-
-def _find_queued(conversation: Conversation, unfinished: bool, entry: int) -> Message:
-    match = next((message for message in pending_messages(conversation, unfinished) if message.seq == entry), None)
-    if match is None:
-        raise no_longer_queued()
-    return match
 
 
 def no_longer_queued() -> Problem:

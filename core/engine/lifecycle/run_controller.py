@@ -53,8 +53,11 @@ RECOVERED = " What its command changed in files that other programs execute or f
 IMPORT_CUT = "Journeyman exited while the session was being imported."
 ANSWER_NOT_RECEIVED = "The answer came after Journeyman had exited, so the run has not received it yet."
 ENDED = {
-    "done": "It has completed.", "failed": "It failed.", "stopped": "It was stopped.", "limit": "It reached its limit.",
-}  # fmt: skip
+    "done": "It has completed.",
+    "failed": "It failed.",
+    "stopped": "It was stopped.",
+    "limit": "It reached its limit.",
+}
 CONTINUE_HINT = "Send it a message; on the command line: journeyman fork {} --say TEXT."
 CHECK_INTERVAL_S = 0.02
 REQUEST_KINDS = frozenset({"request_sent", "request_retried", "replied", "reply_interrupted"})
@@ -96,7 +99,7 @@ class RunController:
             journal=journal,
             reader=reader,
             check=self.check_start,
-            start_child=self._open,
+            start_child=self.open,
             resume=self.resume,
             stop=self.stop,
             is_active=self.is_active,
@@ -120,18 +123,20 @@ class RunController:
             if row.imported_from and row.status in UNFINISHED:
                 await self._journal.append(row.id, RunEnded("stopped", IMPORT_CUT))
             elif row.status == "running" and not self.is_active(row.id):
-                calls = tuple((await self.conversation(row.id)).unresolved_calls())
-                last = EVENT_CLASSES[self._reader.event(row.id, row.last_seq)["kind"]]
-                why = (
-                    ANSWER_NOT_RECEIVED
-                    if issubclass(last, QuestionAnswered | PermissionDecided)
-                    else INTERRUPTED_REASON
-                )
-                why += RECOVERED.format(", ".join(names)) if (names := reverted.get(row.folder)) else ""
-                events: list[SessionEvent] = [RunInterrupted(why, calls)]
-                if (text := partial_replies.get(row.id)) and self._awaits_reply(row):
-                    events.insert(0, ReplyInterrupted(Text(text), INTERRUPTED_REASON))
+                events: list[SessionEvent] = [await self._interruption(row, reverted.get(row.folder, ()))]
+                partial_reply = partial_replies.get(row.id)
+                if partial_reply and self._awaits_reply(row):
+                    events.insert(0, ReplyInterrupted(Text(partial_reply), INTERRUPTED_REASON))
                 await self._journal.append(row.id, *events)
+
+    async def _interruption(self, row: SessionRow, reverted: Sequence[str]) -> RunInterrupted:
+        """Return the event for a run that a crash ended; `reverted` are the files whose changes were undone since."""
+        last_event = EVENT_CLASSES[self._reader.event(row.id, row.last_seq)["kind"]]
+        is_answer = issubclass(last_event, QuestionAnswered | PermissionDecided)
+        reason = ANSWER_NOT_RECEIVED if is_answer else INTERRUPTED_REASON
+        if reverted:
+            reason += RECOVERED.format(", ".join(reverted))
+        return RunInterrupted(reason, tuple((await self.conversation(row.id)).unresolved_calls()))
 
     def _awaits_reply(self, row: SessionRow) -> bool:
         """Return whether the session's last request to the model has no recorded reply."""
@@ -142,7 +147,7 @@ class RunController:
         self,
         opened: SessionCreated,
         task: str,
-        began: RunStarted,
+        run_start: RunStarted,
         *origin: SessionEvent,
         attached: tuple[Attachment, ...] = (),
         typed: int | None = None,
@@ -152,25 +157,13 @@ class RunController:
         `origin` are events that record what started the session, such as a schedule. `typed` is as in UserMessage.
         """
         name = opened.session_id or session_id()
-        await self._open(name, opened, task, began, *origin, attached=attached, typed=typed)
-        return name
-
-    async def _open(
-        self,
-        name: str,
-        opened: SessionCreated,
-        task: str,
-        began: RunStarted,
-        *origin: SessionEvent,
-        attached: tuple[Attachment, ...] = (),
-        typed: int | None = None,
-    ) -> None:
-        model = self.check_start(began)
-        began = await self.prepare_start(began, Path(opened.folder))
+        model = self.check_start(run_start)
+        run_start = await self.prepare_start(run_start, Path(opened.folder))
         async with self.session_lock(name):
             self._refuse_closing()
-            events = (replace(opened, session_id=name), *origin, UserMessage(Text(task), attached, typed), began)
+            events = (replace(opened, session_id=name), *origin, UserMessage(Text(task), attached, typed), run_start)
             await self._launch(name, opened.folder, *events, model=model)
+        return name
 
     async def start(self, session: str, events: tuple[SessionEvent, ...]) -> None:
         """Start a run. The last of `events` is its RunStarted event."""
@@ -181,16 +174,17 @@ class RunController:
     async def hold_idle(self, session: str) -> AsyncIterator[None]:
         """Prevent runs of the session from being started, stopped or resumed. Raise Problem if a run is active."""
         async with self.session_lock(session):
-            refuse_imported(row := self._row(session))
+            row = self._reader.require_session(session)
+            refuse_imported(row)
             self._refuse_active(row)
             yield
 
-    def check_start(self, began: RunStarted) -> Model:
+    def check_start(self, run_start: RunStarted) -> Model:
         """Return the run's model, or raise Problem if its model, script or grants are invalid.
 
         Callers use it before they write any event.
         """
-        return self._factory.check_start(began)
+        return self._factory.check_start(run_start)
 
     async def send_message(
         self,
@@ -208,16 +202,16 @@ class RunController:
         interrupted or paused run is resumed with the message. Otherwise the message starts the next run.
         """
         async with self.session_lock(session):
-            refuse_imported(self._row(session))
+            refuse_imported(self._reader.require_session(session))
             message = UserMessage(Text(text), tuple(attached), typed)
             if live := self._live.get(session):
                 await self._journal.append(session, message)
                 if now:
                     live.context.interrupt_reply()
                 # The run ended in the meantime without receiving the message. A paused run receives it when resumed.
-                if not self.is_active(session) and self._row(session).status not in UNFINISHED:
+                if not self.is_active(session) and self._reader.require_session(session).status not in UNFINISHED:
                     await self._start(session, next_run_start(await self.conversation(session)))
-            elif self._row(session).status in UNFINISHED:
+            elif self._reader.require_session(session).status in UNFINISHED:
                 # Only queue the message if the user must first decide about unresolved calls, or if this session is
                 # that of a sub-agent, which its parent resumes.
                 if root_session(self._reader, session) != session or await self.unresolved_calls(session):
@@ -237,7 +231,7 @@ class RunController:
         async with self.session_lock(session):
             sources = [UntrustedContentRead("", source) for source in untrusted_sources]
             await self._journal.append(session, *sources, UserMessage(Text(text)))
-            if self._row(session).status not in UNFINISHED:
+            if self._reader.require_session(session).status not in UNFINISHED:
                 raise Problem("The message was not read.", "The sub-agent has ended.", "Start another one.")
 
     async def conversation(self, session: str) -> Conversation:
@@ -255,7 +249,7 @@ class RunController:
         """Pause the run after its current turn."""
         async with self.session_lock(session):
             if (live := self._live.get(session)) is None:
-                raise Problem("This run is not active.", f"It is {self._row(session).status}.", "")
+                raise Problem("This run is not active.", f"It is {self._reader.require_session(session).status}.", "")
             live.context.pause_requested = True
 
     async def _pause_and_wait(self, session: str) -> None:
@@ -274,7 +268,8 @@ class RunController:
                 live.context.compaction_requested = True
                 return True
             self._refuse_closing()
-            refuse_imported(row := self._row(session))
+            row = self._reader.require_session(session)
+            refuse_imported(row)
             tool_context = self._open_tools(Path(row.folder), session)
             try:
                 return await compact_idle_session(await self._run_context(session, tool_context, None))
@@ -292,7 +287,8 @@ class RunController:
                     await live.context.tool_context.close()
                     await self._journal.append(session, RunEnded("stopped", reason))
                 return
-            if (row := self._row(session)).status not in UNFINISHED:
+            row = self._reader.require_session(session)
+            if row.status not in UNFINISHED:
                 raise Problem("This run is not active.", f"It is {row.status}.", "")
             await self._journal.append(session, RunEnded("stopped", reason))
         await self._stop_children(session)
@@ -309,7 +305,8 @@ class RunController:
             await self._resume(session, resolution)
 
     async def _resume(self, session: str, resolution: Resolution, *first_events: SessionEvent) -> None:
-        if (row := self._row(session)).status == "paused":  # The last event is written, so the task ends in a moment.
+        row = self._reader.require_session(session)
+        if row.status == "paused":  # The last event is written, so the task ends in a moment.
             await self.wait_idle(session)
         refuse_imported(row)
         self._refuse_active(row)
@@ -317,7 +314,8 @@ class RunController:
         if row.status not in UNFINISHED:
             why = ENDED.get(row.status, "It has ended.")
             raise Problem("There is nothing to resume.", why, CONTINUE_HINT.format(session))
-        conversation, unresolved = await self.conversation(session), await self.unresolved_calls(session)
+        conversation = await self.conversation(session)
+        unresolved = await self.unresolved_calls(session)
         if resolution != "abort":
             self.check_start(next_run_start(conversation))
         if unresolved and not resolution:
@@ -385,19 +383,16 @@ class RunController:
         self._unsubscribe()
 
     async def _start(self, session: str, *events: SessionEvent) -> None:
-        refuse_imported(row := self._row(session))
+        row = self._reader.require_session(session)
+        refuse_imported(row)
         self._refuse_active(row)
         self._refuse_closing()
         model = next((self.check_start(event) for event in events if isinstance(event, RunStarted)), None)
-        await self._launch(
-            session, row.folder, *[await self._with_system_prompt(session, event) for event in events], model=model
-        )
-
-    async def _with_system_prompt(self, session: str, event: SessionEvent) -> SessionEvent:
-        """Add the system prompt to a RunStarted event; return any other event unchanged."""
-        return (
-            await self.prepare_start(event, Path(self._row(session).folder)) if isinstance(event, RunStarted) else event
-        )
+        prepared = [
+            await self.prepare_start(event, Path(row.folder)) if isinstance(event, RunStarted) else event
+            for event in events
+        ]
+        await self._launch(session, row.folder, *prepared, model=model)
 
     async def _launch(self, session: str, folder: str, *events: SessionEvent, model: Model | None = None) -> None:
         """Record the events and start the run's task. If the folder is missing, raise Problem and record nothing."""
@@ -462,7 +457,7 @@ class RunController:
         except asyncio.CancelledError:
             if live.stop_reason:
                 return RunEnded("stopped", live.stop_reason)
-            if self._row(live.context.session).status == "waiting":
+            if self._reader.require_session(live.context.session).status == "waiting":
                 return None
             return RunInterrupted("Journeyman was closed.", tuple(live.context.conversation.unresolved_calls()))
         except StorageProblem as problem:  # The run can be resumed once the event log can be written again.
@@ -474,11 +469,6 @@ class RunController:
             self._report(error)
             details = ErrorDetails("Internal error", f"{type(error).__name__}: {error}", code="internal")
             return RunEnded("failed", details.message, details)
-
-    def _row(self, session: str) -> SessionRow:
-        if row := self._reader.session(session):
-            return row
-        raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
 
     def session_lock(self, session: str) -> asyncio.Lock:
         """Return the lock that serializes start, stop and resume of a session."""

@@ -8,7 +8,6 @@ from core.agents.agent_pool import AgentPool
 from core.domain.events import RunEnded, RunPaused, RunStarted
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
-from core.domain.text import Text
 from core.domain.tiers import NO_TIERS, TIER_NAMES, Tiers, choose_model
 from core.domain.visible import visible
 from core.engine.external.external_run import run_external_agent
@@ -37,7 +36,7 @@ class RunFactory:
     """Creates and executes runs.
 
     Attributes:
-        book: the permission rules that tool calls are checked against.
+        rule_store: the permission rules that tool calls are checked against.
         agent_connections: the connections to external agents.
         tiers: returns which models are used for which kind of work.
         compact_at: returns the context size in tokens at which compaction starts, as set by the user; 0 for no limit.
@@ -49,9 +48,9 @@ class RunFactory:
 
     journal: Journal
     reader: Reader
-    drafts: LiveUpdates
+    live_updates: LiveUpdates
     models: ModelCatalog
-    book: RuleStore
+    rule_store: RuleStore
     agent_connections: AgentPool
     tiers: Callable[[], Tiers] = lambda: NO_TIERS
     compact_at: Callable[[], int] = lambda: 0
@@ -60,15 +59,17 @@ class RunFactory:
     preferred_model: Callable[[str], str] = lambda _: ""
     question_slots: QuestionSlots = field(default_factory=QuestionSlots)
 
-    def check_start(self, began: RunStarted) -> Model:
+    def check_start(self, run_start: RunStarted) -> Model:
         """Return the model that the run would use, or raise Problem if its model, script or grants are invalid.
 
         Callers use it before they write any event.
         """
-        parse_grants(began.allow, "the first")
-        if is_external_agent(began.model):
-            self.agent_connections.find_agent(began.model, began.agent_command)
-        return self.models.model(choose_model(self.tiers(), began.model, ()).model, self._full_text(began.script))
+        parse_grants(run_start.allow, "the first")
+        if is_external_agent(run_start.model):
+            self.agent_connections.find_agent(run_start.model, run_start.agent_command)
+        return self.models.model(
+            choose_model(self.tiers(), run_start.model, ()).model, self.reader.read_text(run_start.script)
+        )
 
     def check_delegated_model(self, own: str, chosen: str) -> None:
         """Raise Problem unless an agent with the model `own` may choose this model for a sub-agent.
@@ -90,7 +91,7 @@ class RunFactory:
         """Create the context for a run of this session. If `model` is None, the model is created from its name."""
         conversation = await load_conversation(self.journal, session)
         started = next_run_start(conversation)
-        script = self._full_text(started.script)
+        script = self.reader.read_text(started.script)
         models = _cache_models(lambda name: self.models.model(name, script))
         model = model or models(choose_model(self.tiers(), started.model, ()).model)
         # Apply the events that were appended in the meantime. Reading so few events never yields to the event loop, so
@@ -98,18 +99,31 @@ class RunFactory:
         async for entry in self.journal.read(session, conversation.last_seq):
             conversation.apply(entry)
         return RunContext(
-            session=session, tool_context=tool_context, model_name=started.model, model=model,
-            attended=started.interactive, conversation=conversation, journal=self.journal, reader=self.reader,
-            live_updates=self.drafts,
-            evaluate=partial(check_policy, self.book), admit_question=self.question_slots.admit,
-            models=models, tiers=self.tiers,
-            accepts_images=self._accepts_images, compact_at=self.compact_at,
-            supports_tool_calls=self.models.supports_tools, note_prompt_speed=self.models.note_prompt_speed,
+            session=session,
+            tool_context=tool_context,
+            model_name=started.model,
+            model=model,
+            attended=started.interactive,
+            conversation=conversation,
+            journal=self.journal,
+            reader=self.reader,
+            live_updates=self.live_updates,
+            evaluate=partial(check_policy, self.rule_store),
+            admit_question=self.question_slots.admit,
+            models=models,
+            tiers=self.tiers,
+            accepts_images=self._accepts_images,
+            compact_at=self.compact_at,
+            supports_tool_calls=self.models.supports_tools,
+            note_prompt_speed=self.models.note_prompt_speed,
             record_tool_support=self.models.record_tool_support,
-            claimed=claimed, delegate=agents.delegate, check_agent=agents.check_agent, skills=self.skills,
+            claimed=claimed,
+            delegate=agents.delegate,
+            check_agent=agents.check_agent,
+            skills=self.skills,
             proposals=self.proposals,
-            trusted=trust_decision(self.book.current(), str(tool_context.folder)) is True,
-        )  # fmt: skip
+            trusted=trust_decision(self.rule_store.current(), str(tool_context.folder)) is True,
+        )
 
     def _accepts_images(self, model: str) -> bool | None:
         """Return whether a model accepts images; None if unknown, for example because its provider was removed."""
@@ -124,9 +138,6 @@ class RunFactory:
             return await run_external_agent(run, self.agent_connections)
         await self.models.fetch_info(run.model_name)
         return await run_turns(run)
-
-    def _full_text(self, text: Text) -> str:
-        return self.reader.blob(text.blob).decode() if text.blob else text.head
 
 
 def _cache_models(make: Callable[[str], Model]) -> Callable[[str], Model]:

@@ -39,7 +39,7 @@ class StartSession(Protocol):
     """Creates a session with its first run, recording the events `origin`, and returns its ID."""
 
     async def __call__(
-        self, task: str, folder: Path, began: RunStarted, *origin: SessionEvent, worktree: bool = False
+        self, task: str, folder: Path, run_start: RunStarted, *origin: SessionEvent, worktree: bool = False
     ) -> str: ...
 
 
@@ -75,13 +75,13 @@ class Scheduler:
 
     def __init__(
         self,
-        book: ScheduleStore,
+        store: ScheduleStore,
         settings: Callable[[], Settings],
         start: StartSession,
         session: Callable[[str], SessionRow | None],
         clock: Clock = now,
     ) -> None:
-        self._book = book
+        self._store = store
         self._settings = settings
         self._start = start
         self._session = session
@@ -91,7 +91,7 @@ class Scheduler:
         self.running = False
 
     def all(self) -> list[Schedule]:
-        return self._book.read()
+        return self._store.read()
 
     async def add(self, request: ScheduleRequest) -> Schedule:
         """Save a schedule. Raise Problem if it is not valid."""
@@ -117,7 +117,7 @@ class Scheduler:
             script=request.script,
             worktree=request.worktree,
         )
-        await self._book.save(schedule)
+        await self._store.save(schedule)
         self._changed.set()
         return schedule
 
@@ -127,7 +127,7 @@ class Scheduler:
         if len(matches) != 1:
             message = f"Several schedules start with {name!r}." if matches else f"There is no schedule {name!r}."
             raise Problem(message, "", "List them with `journeyman schedule`.")
-        await self._book.remove(matches[0].id)
+        await self._store.remove(matches[0].id)
         return matches[0]
 
     def stop(self) -> None:
@@ -142,7 +142,7 @@ class Scheduler:
         also after an exception in `on_due`.
         If the data folder is open read-only, return at once: the process that may write starts the sessions.
         """
-        if not self._book.can_write:
+        if not self._store.can_write:
             return
 
         report = partial(_report_due, on_due, on_error)
@@ -182,20 +182,28 @@ class Scheduler:
 
         The next due time is saved first, so that a crash can lose a start but never cause two.
         """
-        late = now_us - due.last > LATE_AFTER
+        is_late = now_us - due.last > LATE_AFTER
         previous = self._session(schedule.last_session) if schedule.last_session else None
         updated = replace(schedule, due=due.next, missed_count=schedule.missed_count + due.count, error="")
         if previous and previous.status in UNFINISHED:
             why = f"The previous session {previous.id} has not ended: it is {previous.status}."
             return await self._save_change(replace(updated, error=why))
-        if late and schedule.on_missed == "skip":
+        if is_late and schedule.on_missed == "skip":
             return await self._save_change(updated)
-        if not await self._book.update(replace(updated, error=INTERRUPTED_START)):
+        if not await self._store.update(replace(updated, error=INTERRUPTED_START)):
             return DueResult(updated)  # The schedule was removed meanwhile.
-        trigger = ScheduleTriggered(schedule.id, due.last, schedule.interval, updated.missed_count - 1, late)
+        trigger = ScheduleTriggered(
+            schedule_id=schedule.id,
+            due=due.last,
+            interval=schedule.interval,
+            missed_count=updated.missed_count - 1,
+            late=is_late,
+        )
         try:
-            folder, began = Path(schedule.folder), self._run_settings(schedule)
-            session = await self._start(schedule.task, folder, began, trigger, worktree=schedule.worktree)
+            run_settings = self._run_settings(schedule)
+            session = await self._start(
+                schedule.task, Path(schedule.folder), run_settings, trigger, worktree=schedule.worktree
+            )
         except Problem as problem:
             return await self._save_change(replace(updated, error=str(problem)))
         except Exception as error:  # A bug in one start must not end the scheduler.
@@ -203,7 +211,7 @@ class Scheduler:
         return await self._save_change(replace(updated, last_session=session, missed_count=0), session)
 
     async def _save_change(self, updated: Schedule, session: str = "") -> DueResult:
-        await self._book.update(updated)
+        await self._store.update(updated)
         return DueResult(updated, session)
 
     def _run_settings(self, schedule: Schedule) -> RunStarted:

@@ -45,7 +45,7 @@ class SessionArchive:
         name = " ".join(title.split())
         if not name:
             raise Problem("A session needs a name.", "The name is empty.", "Enter a name; the old one was kept.")
-        if name != self._row(session).title:
+        if name != self._reader.require_session(session).title:
             await self._journal.append(session, SessionRenamed(name))
 
     async def pin(self, sessions: Sequence[str], on: bool = True) -> tuple[str, ...]:
@@ -91,13 +91,8 @@ class SessionArchive:
         self, sessions: Sequence[str], has_state: Callable[[SessionRow], bool], event: SessionEvent
     ) -> tuple[str, ...]:
         """Record the event for each session for which `has_state` returns False, and return these sessions."""
-        changed = tuple(session for session in dict.fromkeys(sessions) if not has_state(self._row(session)))
+        rows = [self._reader.require_session(session) for session in dict.fromkeys(sessions)]
+        changed = tuple(row.id for row in rows if not has_state(row))
         for session in changed:
             await self._journal.append(session, event)
         return changed
-
-    def _row(self, session: str) -> SessionRow:
-        row = self._reader.session(session)
-        if row is None:
-            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
-        return row

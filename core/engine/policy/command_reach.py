@@ -8,6 +8,7 @@ from fnmatch import fnmatch, fnmatchcase
 from glob import has_magic
 from itertools import pairwise
 from types import MappingProxyType
+from typing import NamedTuple
 
 from core.domain.command_arguments import Recognized, is_option, is_plain
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
@@ -109,27 +110,17 @@ class CommandReach:
         line = self.line
         if self.folders is None or line.outputs or line.assignments:
             return False
+
+        def hides_secrets() -> bool:
+            return all(masked and is_hidden_from_commands(path) for path in secret_files())
+
         for part in line.parts:
-            outer, inner = _split_find(part)
-            for words in (outer, inner) if inner else (outer,):
-                if isinstance(words[0], GlobPattern):
-                    return False
-                reads = words[0] in READING_BUILTINS or only_reads_folder(words, enforced=enforced)
-                if not reads and not (offline and enforced and self._client_shows_nothing(words, secret_files, masked)):
-                    return False
-            if ANY_NAMES in part and not (enforced and self._hides_all(secret_files, masked=masked)):
-                return False
-            if inner and not (
-                _shows_named(inner)
-                and self._hides_all(secret_files, masked=masked)
-                and not any(_finds(outer, link) for link in outside_links())
-            ):
-                return False
             if part[0] == "git" and not (enforced or plain_git()):
                 return False
-            elsewhere = part[0] == "git" and (self.folders != ("",) or names_folder_of_git(part))
-            # Another folder may be in another repository, whose configuration may make git run programs.
-            if elsewhere and not (enforced and self._hides_all(secret_files, masked=masked)):
+            if not self._only_reads(part, hides_secrets, enforced=enforced, offline=offline):
+                return False
+            find = _split_find(part)
+            if find.inner and any(_finds(find.outer, link) for link in outside_links()):
                 return False
         if not self._matches_are_plain():
             return False
@@ -139,21 +130,38 @@ class CommandReach:
             return False
         return not self.shown_secrets(secret_files, masked=masked, shows=is_secret, links=links)
 
-    def _client_shows_nothing(
-        self, words: Sequence[str], secret_files: Callable[[], Sequence[str]], masked: bool
+    def _only_reads(
+        self, part: Sequence[str], hides_secrets: Callable[[], bool], *, enforced: bool, offline: bool
     ) -> bool:
-        """Return whether a command only reads from a network service, and the sandbox hides every secret file."""
-        return is_reading_client(words) and self._hides_all(secret_files, masked=masked)
+        """Return whether a command only reads files in the workspace, going by its words.
 
-    def _hides_all(self, secret_files: Callable[[], Sequence[str]], *, masked: bool) -> bool:
-        return all(masked and is_hidden_from_commands(path) for path in secret_files())
+        `hides_secrets` returns whether the sandbox hides every secret file. The rest is as for `only_reads_folder`.
+        """
+        find = _split_find(part)
+        needs_containment = ANY_NAMES in part
+        if part[0] == "git":
+            # Another folder may be in another repository, whose configuration may make git run programs.
+            needs_containment = needs_containment or self.folders != ("",) or names_folder_of_git(part)
+        for words in (find.outer, find.inner) if find.inner else (find.outer,):
+            if isinstance(words[0], GlobPattern):
+                return False
+            if words[0] not in READING_BUILTINS and not only_reads_folder(words, enforced=enforced):
+                if not (offline and is_reading_client(words)):
+                    return False
+                needs_containment = True
+        if find.inner and not (_shows_named(find.inner) and hides_secrets()):
+            return False
+        return not needs_containment or (enforced and hides_secrets())
 
     def _matches_are_plain(self) -> bool:
         """Return whether no file name matched by a pattern could be taken for an option, such as `-rf`."""
-        for word in (word for part in self.line.parts for word in part if isinstance(word, GlobPattern)):
-            for folder in self.folders or ("",) if word is not ANY_NAMES else ():
-                matching = self.expand(posixpath.join(folder, word))
-                if "**" in word or len(matching) >= MAX_MATCHES:
+        patterns = [word for part in self.line.parts for word in part if isinstance(word, GlobPattern)]
+        for pattern in patterns:
+            if pattern is ANY_NAMES:
+                continue
+            for folder in self.folders or ("",):
+                matching = self.expand(posixpath.join(folder, pattern))
+                if "**" in pattern or len(matching) >= MAX_MATCHES:
                     return False
                 if not all(is_plain(posixpath.relpath(path, folder or ".")) for path in matching):
                     return False
@@ -231,14 +239,15 @@ class CommandReach:
             return
         if ANY_NAMES in part:
             yield from filter(shows, secret_files())
-        given: list[str] = []
+        named: list[str] = []
         for word in part[1:]:
-            for name in _names_in(word) if word is not ANY_NAMES else ():
-                given += self.expand(posixpath.normpath(posixpath.join(folder, name)))
-        yield from (real for path in given for real in {path, self.resolve(path)} if is_secret(real))
+            if word is not ANY_NAMES:
+                for name in _names_in(word):
+                    named += self.expand(posixpath.normpath(posixpath.join(folder, name)))
+        yield from (real for path in named for real in {path, self.resolve(path)} if is_secret(real))
         if program_name(part[0]) not in KEEP_NAMES and any(map(RECURSES.fullmatch, part[1:])):
             secrets = secret_files()
-            roots = [*given, *map(self.resolve, given)] or [folder or "."]
+            roots = [*named, *map(self.resolve, named)] or [folder or "."]
             reached = _with_linked(roots, links) if secrets else ()
             yield from (path for path in secrets if shows(path) and any(_contains(root, path) for root in reached))
 
@@ -315,23 +324,25 @@ def _finds_by_reading(part: Sequence[str]) -> bool:
     actions = [word for word in part if word in FIND_ACTIONS]
     if program_name(part[0]) != "find" or not actions:
         return True
-    return only_reads(_split_find(part)[1] or actions)
+    return only_reads(_split_find(part).inner or actions)
 
 
-def _split_find(part: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Split `find … -exec COMMAND ;` before `-exec`, and return both commands.
+class _SplitFind(NamedTuple):
+    """The two commands of `find … -exec COMMAND ;`, split at `-exec`.
 
-    The second is () for any other command, and for find with other or several actions.
+    `inner` is () for any other command, and for find with other or several actions.
     """
+
+    outer: Sequence[str]
+    inner: Sequence[str] = ()
+
+
+def _split_find(part: Sequence[str]) -> _SplitFind:
     actions = [index for index, word in enumerate(part) if word in FIND_ACTIONS]
-    if (
-        program_name(part[0]) != "find"
-        or len(actions) != 1
-        or part[actions[0]] != "-exec"
-        or part[-1] not in (";", "+")
-    ):
-        return part, ()
-    return part[: actions[0]], part[actions[0] + 1 : -1]
+    if program_name(part[0]) != "find" or len(actions) != 1 or part[-1] not in (";", "+"):
+        return _SplitFind(part)
+    action = actions[0]
+    return _SplitFind(part[:action], part[action + 1 : -1]) if part[action] == "-exec" else _SplitFind(part)
 
 
 def _finds(part: Sequence[str], link: str) -> bool:
@@ -346,7 +357,7 @@ def _finds(part: Sequence[str], link: str) -> bool:
 
 def _shows_found(part: Sequence[str]) -> bool:
     """Return whether a find command runs a command that may show the contents of the files found."""
-    inner = _split_find(part)[1]
+    inner = _split_find(part).inner
     if not inner:
         return program_name(part[0]) == "find" and not FIND_RUNS.isdisjoint(part)
     return _shows_named(inner) or (recognize(inner) is None and program_name(inner[0]) not in SHOW_NOTHING)
@@ -362,14 +373,16 @@ def _is_builtin(part: Sequence[str]) -> bool:
 
 
 def _recurses(recognized: Recognized) -> bool:
+    """Return whether an option makes the command recursive, also in a group such as `-rn` or abbreviated."""
     names = recognized.command.recurses
     letters = {name[1] for name in names if len(name) == 2}
     for option in recognized.options:
         if option.split("=")[0] in names:
             return True
-        if option[:1] == "-" and option[:2] != "--" and letters.intersection(option[1:]):
+        is_long = option.startswith("--")
+        if not is_long and option.startswith("-") and letters.intersection(option[1:]):
             return True
-        if option.startswith("--") and any(name.startswith(option) for name in names if len(option) > 3):
+        if is_long and len(option) > 3 and any(name.startswith(option) for name in names):
             return True
     return False
 
@@ -428,7 +441,8 @@ def _is_left_out(recognized: Recognized, root: str, path: str) -> bool:
 
 
 def _is_excluded_by_grep(recognized: Recognized, parts: Sequence[str]) -> bool:
-    included, excluded = _values(recognized, "--include"), _values(recognized, "--exclude")
+    included = _values(recognized, "--include")
+    excluded = _values(recognized, "--exclude")
     folders = filter(UNCLEAR_IN_GLOBS.isdisjoint, _values(recognized, "--exclude-dir"))
     if any(fnmatchcase(part, pattern) for pattern in folders for part in parts[:-1]):
         return True
@@ -457,7 +471,5 @@ def _is_excluded_by_ripgrep(recognized: Recognized, parts: Sequence[str]) -> boo
 def _values(recognized: Recognized, option: str) -> list[str]:
     """Return all values of an option, both in `--option=VALUE` and in `--option VALUE`."""
     attached = [word.partition("=")[2] for word in recognized.options if word.startswith(f"{option}=")]
-    following = [
-        value for word, value in zip(recognized.options, recognized.options[1:], strict=False) if word == option
-    ]
+    following = [value for word, value in pairwise(recognized.options) if word == option]
     return attached + following

@@ -43,7 +43,9 @@ def offered_patterns(reach: CommandReach, only_reads: ReadingCheck) -> tuple[str
     patterns = tuple(dict.fromkeys(map(command_pattern, commands)))
     if not all(patterns):
         return ()
-    rules = [PermissionRule("", "allow", "run", "command", pattern) for pattern in patterns]
+    rules = [
+        PermissionRule(id="", effect="allow", tool="run", subject="command", pattern=pattern) for pattern in patterns
+    ]
     return patterns if covering_rules(reach, rules, only_reads) else ()
 
 
@@ -60,8 +62,9 @@ def _covers(rule: PermissionRule, part: tuple[str, ...], reach: CommandReach) ->
     if reach.folders == ("",):
         return True
     # In another folder, `./script` or a file such as the Makefile is not the one that the rule was saved for.
-    controlled = "/" in part[0] or control_files(part)
-    return reach.line.enters_folder and bool(reach.folders) and rule.pattern.endswith(" *") and not controlled
+    if "/" in part[0] or control_files(part):
+        return False
+    return reach.line.enters_folder and bool(reach.folders) and rule.pattern.endswith(" *")
 
 
 def _limited(reach: CommandReach, parts: Sequence[tuple[str, ...]]) -> CommandReach:

@@ -103,10 +103,8 @@ def dictated_command(command: str, untrusted_texts: Sequence[str], user_words: S
     or by another shell, as `./x` instead of `sh x`, with further options, or in base64 on either side. The user's
     message must contain the command with the same options.
     """
-    content, written = (
-        _plain((*untrusted_texts, *_decoded(untrusted_texts))),
-        _plain((*user_words, *_decoded(user_words))),
-    )
+    content = _plain((*untrusted_texts, *_decoded(untrusted_texts)))
+    written = _plain((*user_words, *_decoded(user_words)))
     occurs = cache(content.__contains__)
     searches = 0
     commands = (tuple(words) for text in (command, *_decoded([command])) for words in split_loosely(text))
@@ -120,15 +118,19 @@ def dictated_command(command: str, untrusted_texts: Sequence[str], user_words: S
             if searches > MAX_SEARCHES:  # The rest would take too long, so assume the worst.
                 return " ".join(words)
             is_script = "/" in part[0] or ("." in part[0] and len(part) < len(words))
-            found = len(part) > 1 and " ".join(part) in content
-            found = found or any(_contains(content, each, is_script=is_script) for each in _with_other_options(part))
-            if (
-                found
-                and " ".join(words) not in written
-                and not _contains(written, _as_it_is(part), is_script=is_script)
-            ):
+            if not _occurs(content, part, is_script=is_script):
+                continue
+            by_user = " ".join(words) in written or _contains(written, _pattern(part, ""), is_script=is_script)
+            if not by_user:
                 return " ".join(words)
     return ""
+
+
+def _occurs(content: str, words: Sequence[str], *, is_script: bool) -> bool:
+    """Return whether a text contains a command, also with other options."""
+    if len(words) > 1 and " ".join(words) in content:
+        return True
+    return any(_contains(content, pattern, is_script=is_script) for pattern in _with_other_options(words))
 
 
 def _decoded(texts: Sequence[str]) -> list[str]:
@@ -209,10 +211,6 @@ def _with_other_options(words: Sequence[str]) -> Iterator[str]:
     yield _pattern([words[0], *operands], OPTIONS_BETWEEN)
     if values:
         yield _pattern([words[0], *(word for word in operands if word not in values)], OPTIONS_BETWEEN)
-
-
-def _as_it_is(words: Sequence[str]) -> str:
-    return _pattern(words, "")
 
 
 def _pattern(words: Sequence[str], between: str) -> str:

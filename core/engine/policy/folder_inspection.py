@@ -1,12 +1,12 @@
 """Inspects a folder for decisions on commands: its secret files, glob matches, symbolic links and git repository."""
 
-import contextlib
 import fnmatch
 import os
 import posixpath
 from collections.abc import Iterator, Sequence
 from glob import has_magic
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.sensitive_paths import is_git, is_secret
 from core.workspace.git_plumbing import is_harmless_file
@@ -39,28 +39,30 @@ def matching_files(folder: Path, pattern: str) -> Sequence[str]:
     If more than MAX_LISTED folders would have to be listed, for example because links form a cycle, return the secret
     files and ANY_FILES instead.
     """
-    # Paths are strings here, because pathlib is much slower for many files.
-    root, listed = str(folder), 0
-    bases = ["/" if pattern.startswith("/") else ""]
+    root = str(folder)  # Paths are strings here, because pathlib is much slower for many files.
+    paths = ["/" if pattern.startswith("/") else ""]
+    listed_count = 0
     for part in filter(None, pattern.split("/")):
-        matching: list[str] = []
-        for base in bases:
-            if not has_magic(part):
-                path = posixpath.join(base, part)
-                if os.path.lexists(posixpath.join(root, path)):
-                    matching.append(path)
-                continue
-            listed += 1
-            if listed > MAX_LISTED:
-                return (*secret_files(folder), *ANY_FILES)
-            with contextlib.suppress(OSError):
-                names = fnmatch.filter(os.listdir(posixpath.join(root, base)), part)  # noqa: PTH208 - much faster
-                shown = [name for name in names if part.startswith(".") or not name.startswith(".")]
-                matching += [posixpath.join(base, name) for name in shown]
-        bases = matching
+        if not has_magic(part):
+            paths = [posixpath.join(path, part) for path in paths]
+            paths = [path for path in paths if os.path.lexists(posixpath.join(root, path))]
+            continue
+        listed_count += len(paths)
+        if listed_count > MAX_LISTED:
+            return (*secret_files(folder), *ANY_FILES)
+        paths = [posixpath.join(path, name) for path in paths for name in _matching_names(root, path, part)]
     if pattern.endswith("/"):
-        bases = [f"{path}/" for path in bases if posixpath.isdir(posixpath.join(root, path))]
-    return tuple(bases[:MAX_MATCHES])
+        paths = [f"{path}/" for path in paths if posixpath.isdir(posixpath.join(root, path))]
+    return tuple(paths[:MAX_MATCHES])
+
+
+def _matching_names(root: str, path: str, pattern: str) -> list[str]:
+    """Return the names in a folder that match a pattern. Hidden names match only if the pattern begins with a dot."""
+    try:
+        names = fnmatch.filter(os.listdir(posixpath.join(root, path)), pattern)  # noqa: PTH208 - much faster
+    except OSError:
+        return []
+    return names if pattern.startswith(".") else [name for name in names if not name.startswith(".")]
 
 
 def leads_outside(folder: Path, path: str) -> bool:
@@ -72,25 +74,32 @@ def leads_outside(folder: Path, path: str) -> bool:
 def outside_links(folder: Path) -> tuple[str, ...]:
     """Return the paths, relative to the folder, of the symbolic links in it whose targets are outside."""
     root = os.path.realpath(folder)
-    return tuple(path for path, target in _links(root) if os.path.commonpath([root, target]) != root)
+    return tuple(link.path for link in _links(root) if os.path.commonpath([root, link.target]) != root)
 
 
 def inner_links(folder: Path) -> dict[str, str]:
     """Return the symbolic links in a folder whose targets are inside, as link → target, relative to the folder."""
     root = os.path.realpath(folder)
-    links = _links(root, skip_git=True)
-    return {path: os.path.relpath(target, root) for path, target in links if os.path.commonpath([root, target]) == root}
+    inside = (link for link in _links(root, skip_git=True) if os.path.commonpath([root, link.target]) == root)
+    return {link.path: os.path.relpath(link.target, root) for link in inside}
 
 
-def _links(root: str, *, skip_git: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the symbolic links in a folder and its subfolders as (path relative to the folder, absolute target)."""
+class _Link(NamedTuple):
+    """A symbolic link: its path relative to the folder, and its absolute target."""
+
+    path: str
+    target: str
+
+
+def _links(root: str, *, skip_git: bool = False) -> Iterator[_Link]:
+    """Yield the symbolic links in a folder and its subfolders."""
     for directory, folders, names in os.walk(root):
         if skip_git:
             folders[:] = [name for name in folders if not is_git(name)]
         for name in (*folders, *names):
             path = posixpath.join(directory, name)
             if posixpath.islink(path):
-                yield os.path.relpath(path, root), os.path.realpath(path)
+                yield _Link(os.path.relpath(path, root), os.path.realpath(path))
 
 
 def searches_folder(folder: Path) -> bool:

@@ -45,14 +45,42 @@ from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.sessions import SessionRow
 
 # Events that only describe the conversation and its calls: no run and no other part of Journeyman acts on them.
-KEPT = (
-    SessionCreated, SessionForked, SessionMetadataEvent, TranscriptImported, UnrecognizedRecordsKept,
-    UserMessage, QueueChanged, HarnessMessage, RequestSent, RequestRetried, Replied, ReplyInterrupted,
-    CallStarted, CallRefused, ToolReturned, BackgroundCommandEnded, SubagentEnded, HookRan, SandboxTested,
-    QuestionAsked, QuestionAnswered, QuestionAnswerStarted, PermissionRequested, PermissionDecided,
-    ContextCompacted, DecisionMade, IssueReported, MemoriesRecalled, UntrustedContentRead,
-    LimitThresholdReached, RunPaused, RunInterrupted, RunResumed, RunEnded,
-)  # fmt: skip
+DESCRIPTIVE_EVENTS = (
+    BackgroundCommandEnded,
+    CallRefused,
+    CallStarted,
+    ContextCompacted,
+    DecisionMade,
+    HarnessMessage,
+    HookRan,
+    IssueReported,
+    LimitThresholdReached,
+    MemoriesRecalled,
+    PermissionDecided,
+    PermissionRequested,
+    QuestionAnswerStarted,
+    QuestionAnswered,
+    QuestionAsked,
+    QueueChanged,
+    Replied,
+    ReplyInterrupted,
+    RequestRetried,
+    RequestSent,
+    RunEnded,
+    RunInterrupted,
+    RunPaused,
+    RunResumed,
+    SandboxTested,
+    SessionCreated,
+    SessionForked,
+    SessionMetadataEvent,
+    SubagentEnded,
+    ToolReturned,
+    TranscriptImported,
+    UnrecognizedRecordsKept,
+    UntrustedContentRead,
+    UserMessage,
+)
 
 
 def refuse_imported(row: SessionRow) -> None:
@@ -84,7 +112,7 @@ def without_permissions(event: SessionEvent, source: str) -> SessionEvent:
             return ModelChanged(_model_name(model))
         case ModeChanged():
             return replace(event, mode=DEFAULT_MODE)
-        case _ if isinstance(event, KEPT):
+        case _ if isinstance(event, DESCRIPTIVE_EVENTS):
             return event
         case _:  # Replace the event instead of dropping it, because others refer to events by sequence number.
             return UnrecognizedRecordsKept(EVENT_KINDS[type(event)])

@@ -74,11 +74,14 @@ def only_reads_by_name(tool: str) -> bool:
     server = _words_of(mcp_server_of(tool))
     if words[: len(server)] == server:
         words = words[len(server) :]
-    verbs = [place for place, _ in enumerate(words) if place == 0 or words[place - 1] in CONJUNCTIONS]
-    is_reading = bool(verbs) and all(
-        words[place] in READING_WORDS and not PARTICLES & set(words[place + 1 : place + 2]) for place in verbs
-    )
-    return is_reading and not CHANGING_WORDS & set(words)
+    if not words or CHANGING_WORDS & set(words):
+        return False
+    for index, word in enumerate(words):
+        is_verb = index == 0 or words[index - 1] in CONJUNCTIONS
+        following = words[index + 1] if index + 1 < len(words) else ""
+        if is_verb and (word not in READING_WORDS or following in PARTICLES):
+            return False
+    return True
 
 
 def _words_in_name(tool: str) -> list[str]:
@@ -118,5 +121,7 @@ def _values(node: Any, depth: int = 0) -> Iterator[str]:
 
 def _occurs_in(text: str, value: str) -> bool:
     """Return whether a value occurs in a text as a whole word; an address must not be part of a longer address."""
-    before, after = (r"(?<!\w)(?<!\w[.+@-])", r"(?![.@-]?\w)") if ADDRESS.search(value) else (r"(?<!\w)", r"(?!\w)")
-    return re.search(rf"{before}{re.escape(value)}{after}", text) is not None
+    pattern = rf"(?<!\w){re.escape(value)}(?!\w)"
+    if ADDRESS.search(value):
+        pattern = rf"(?<!\w[.+@-]){pattern}(?![.@-]\w)"
+    return re.search(pattern, text) is not None

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from core.domain.permissions import RuleScope
 from core.domain.problems import Problem
@@ -56,13 +56,12 @@ def find_permission_lists(folder: Path, created_at: int) -> tuple[PermissionList
 
     If `folder` is the home folder, the file that is in both counts as global.
     """
-    sources: list[tuple[Path, RuleScope, str]] = [(Path(name).expanduser(), "always", "") for name in USER_FILES]
-    sources += [(folder / name, "folder", str(folder)) for name in FOLDER_FILES]
-    lists: dict[Path, PermissionList] = {}
-    for path, scope, target in sources:
+    user_files = [Path(name).expanduser() for name in USER_FILES]
+    lists = {path: read_permission_list(path, "always", "", created_at) for path in user_files}
+    for path in (folder / name for name in FOLDER_FILES):
         if path not in lists:
-            lists[path] = read_permission_list(path, scope, target, created_at)
-    return tuple(each for path, each in lists.items() if path.is_file() and (each.entries or each.error))
+            lists[path] = read_permission_list(path, "folder", str(folder), created_at)
+    return tuple(found for path, found in lists.items() if path.is_file() and (found.entries or found.error))
 
 
 def describe_lists(lists: Iterable[PermissionList]) -> Iterator[str]:
@@ -93,55 +92,77 @@ def read_permission_list(path: Path, scope: RuleScope, scope_id: str, created_at
         return PermissionList(str(path), error=f"It cannot be read: {error}.")
     if not isinstance(settings, dict):
         return PermissionList(str(path), error="It does not contain settings.")
-    texts = [*_claude_code(settings.get("permissions")), *_opencode(settings.get("permission"))]
-    author = path.name if scope == "always" else str(path.relative_to(scope_id)) if scope_id else path.name
+    found = [*_claude_code(settings.get("permissions")), *_opencode(settings.get("permission"))]
+    author = str(path.relative_to(scope_id)) if scope == "folder" and scope_id else path.name
     entries = tuple(
-        _listed(effect, text, scope, scope_id, created_at, f"imported from {author}")
-        for effect, text in dict.fromkeys(texts[:MAX_ENTRIES])
+        _listed(entry, scope, scope_id, created_at, f"imported from {author}")
+        for entry in dict.fromkeys(found[:MAX_ENTRIES])
     )
     return PermissionList(str(path), entries)
 
 
-def _claude_code(permissions: Any) -> Iterator[tuple[Effect, str]]:
+class _Entry(NamedTuple):
+    """An entry of a permission list in Claude Code's notation, such as `Bash(git log:*)`, with its effect."""
+
+    effect: Effect
+    text: str
+
+
+class _Target(NamedTuple):
+    """The calls that a rule covers, by the name of Journeyman's tool and a pattern; "" for all calls of the tool."""
+
+    tool: str
+    pattern: str
+
+
+def _claude_code(permissions: Any) -> Iterator[_Entry]:
+    """Yield the entries of Claude Code's `permissions` object, which lists them by effect."""
+    if not isinstance(permissions, dict):
+        return
     for effect in get_args(Effect):
-        texts = permissions.get(effect) if isinstance(permissions, dict) else None
-        yield from ((effect, text) for text in (texts if isinstance(texts, list) else ()) if isinstance(text, str))
+        texts = permissions.get(effect)
+        if isinstance(texts, list):
+            yield from (_Entry(effect, text) for text in texts if isinstance(text, str))
 
 
-def _opencode(permission: Any) -> Iterator[tuple[Effect, str]]:
-    """Convert OpenCode's `permission` object: yield the effect and entry in Claude Code's notation for each rule."""
-    for name, value in permission.items() if isinstance(permission, dict) else ():
+def _opencode(permission: Any) -> Iterator[_Entry]:
+    """Yield the entries of OpenCode's `permission` object, which maps tools to an effect or to effects by pattern."""
+    if not isinstance(permission, dict):
+        return
+    for name, value in permission.items():
         tool = OPENCODE_TOOLS.get(name, name)
         patterns = value if isinstance(value, dict) else {"*": value}
         for pattern, effect in patterns.items():
             if effect in get_args(Effect):
-                yield effect, tool if pattern == "*" else f"{tool}({pattern})"
+                yield _Entry(effect, tool if pattern == "*" else f"{tool}({pattern})")
 
 
-def _listed(
-    effect: Effect, text: str, scope: RuleScope, scope_id: str, created_at: int, author: str
-) -> ListedPermission:
+def _listed(entry: _Entry, scope: RuleScope, scope_id: str, created_at: int, author: str) -> ListedPermission:
+    """Return the entry with the rules that it becomes."""
     try:
-        drafts = [RuleDraft(effect, tool, pattern, scope, scope_id) for tool, pattern in _targets(text)]
+        drafts = [
+            RuleDraft(entry.effect, target.tool, target.pattern, scope, scope_id) for target in _targets(entry.text)
+        ]
         rules = tuple(rule_from_draft(draft, created_at, author) for draft in drafts)
     except Problem as problem:
-        return ListedPermission(effect, text, reason=problem.details.cause or problem.details.message)
-    return ListedPermission(effect, text, rules)
+        return ListedPermission(entry.effect, entry.text, reason=problem.details.cause or problem.details.message)
+    return ListedPermission(entry.effect, entry.text, rules)
 
 
-def _targets(text: str) -> list[tuple[str, str]]:
-    """Return the (Journeyman tool, pattern) pairs for an entry such as `Bash(git log:*)`. Raise Problem if none fit."""
+def _targets(text: str) -> list[_Target]:
+    """Return the calls that an entry such as `Bash(git log:*)` covers. Raise Problem if it cannot be translated."""
     match = re.fullmatch(r"([\w.*-]+)(?:\((.*)\))?", text.strip(), re.DOTALL)
     if match is None:
         raise Problem("The entry has an unknown form.", "", "")
-    name, pattern = match[1], (match[2] or "").strip()
+    name = match[1]
+    pattern = (match[2] or "").strip()
     if name.startswith("mcp__"):
         if name.count("__") < 2 or name.endswith("*"):
             raise Problem("A rule names one tool of an MCP server, not all of them.", "", "")
-        return [(name.removeprefix("mcp__"), "")]
+        return [_Target(name.removeprefix("mcp__"), "")]
     if name not in CLAUDE_TOOLS:
         raise Problem(f"Journeyman has no tool that corresponds to {name}.", "", "")
-    return [(tool, _pattern(name, pattern)) for tool in CLAUDE_TOOLS[name]]
+    return [_Target(tool, _pattern(name, pattern)) for tool in CLAUDE_TOOLS[name]]
 
 
 def _pattern(name: str, pattern: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from core.domain.command_line import ParsedLine, ReadLine, parse_line, read_line, split_loosely
 from core.domain.control_files import control_files
@@ -116,11 +117,8 @@ def evaluate_call(
     """
     in_scope = [rule for rule in rules or () if applies(rule, call.tool, context.workspace, context.run)]
     applicable = [rule for rule in in_scope if rule.subject == RULE_SUBJECTS[call.access] or not rule.pattern]
-    if (
-        denied := _built_in_denial(call, context)
-        or _denied_by_rule(call, applicable, context)
-        or _denied_by_plan_mode(call, mode)
-    ):
+    denied = _built_in_denial(call, context) or _denied_by_rule(call, applicable, context)
+    if denied := denied or _denied_by_plan_mode(call, mode):
         return denied
     if call.access == "none" and not any(rule.effect == "ask" for rule in applicable):
         return Allowed("it affects nothing outside the session")
@@ -151,12 +149,14 @@ class _RequestBuilder:
     context: PolicyContext
 
     def __call__(self, why: str, *, rule: str = "", patterns: tuple[str, ...] | None = None) -> NeedsApproval:
-        call, context = self.call, self.context
+        call = self.call
+        context = self.context
         undoable = not (call.access == "execute" and irreversible_line_reason(call.subjects[0]))
         protected = _protected_targets(call, context)
+        target_state = _target_state(call, context, protected)
         if protected:
             patterns = ()
-        if patterns is None:
+        elif patterns is None:
             patterns = _offered_patterns(call, self.mode, context)
         request = PermissionRequest(
             id=permission_id(context.session, call.call_id),
@@ -166,12 +166,7 @@ class _RequestBuilder:
             cwd=context.workspace,
             sandbox_level=context.level,
             fingerprint=fingerprint(
-                call.tool,
-                call.arguments,
-                context.workspace,
-                context.level,
-                self.untrusted_sources,
-                _target_state(call, context, protected),
+                call.tool, call.arguments, context.workspace, context.level, self.untrusted_sources, target_state
             ),
             reason=why,
             rule_id=rule,
@@ -190,8 +185,9 @@ def _offered_patterns(call: ProposedCall, mode: Mode, context: PolicyContext) ->
     if call.access == "execute":
         reach = _reach(call, context)
         return offered_patterns(reach, partial(_needs_no_rule, mode, context)) if reach else ()
-    subjects = [_relative(s, context) for s in call.subjects] if _is_path(call) else call.subjects
-    return suggest_patterns(RULE_SUBJECTS[call.access], subjects)
+    if _is_path(call):
+        return suggest_patterns("path", [_relative(path, context) for path in call.subjects])
+    return suggest_patterns(RULE_SUBJECTS[call.access], call.subjects)
 
 
 def _protected_targets(call: ProposedCall, context: PolicyContext) -> tuple[str, ...]:
@@ -202,8 +198,8 @@ def _protected_targets(call: ProposedCall, context: PolicyContext) -> tuple[str,
         return tuple(dict.fromkeys((*named_paths, *changed_protected_paths(commands))))
     if call.access != "write":
         return ()
-    pairs = [_both_names(path, context) for path in call.subjects]
-    return tuple(dict.fromkeys(pair[1] for pair in pairs if any(map(context.is_trusted, pair))))
+    names = [_both_names(path, context) for path in call.subjects]
+    return tuple(dict.fromkeys(each.resolved for each in names if any(map(context.is_trusted, each))))
 
 
 def _reach(call: ProposedCall, context: PolicyContext) -> CommandReach | None:
@@ -251,9 +247,15 @@ def _relative(path: str, context: PolicyContext) -> str:
     return clean
 
 
-def _both_names(path: str, context: PolicyContext) -> tuple[str, str]:
-    """Return the path relative to the folder twice: as written, and with its links resolved."""
-    return _relative(path, context), _relative(context.resolve(path), context)
+class _PathNames(NamedTuple):
+    """A path relative to the folder, as written and with its links resolved."""
+
+    written: str
+    resolved: str
+
+
+def _both_names(path: str, context: PolicyContext) -> _PathNames:
+    return _PathNames(_relative(path, context), _relative(context.resolve(path), context))
 
 
 def _built_in_denial(call: ProposedCall, context: PolicyContext) -> Denied | None:
@@ -365,17 +367,15 @@ def _reach_of_protected(call: ProposedCall, context: PolicyContext) -> str:
     commands = _command_words(call.subjects[0])
     if changed := changed_protected_paths(commands):
         return f"It changes {_join(changed)}"
+    if context.level == "verified":
+        return ""
     line = read_line(call.subjects[0])
-    reads = isinstance(line, ReadLine) and not line.outputs and all_read_only(p for p in line.parts if p[0] != "cd")
+    if isinstance(line, ReadLine) and not line.outputs and all_read_only(p for p in line.parts if p[0] != "cd"):
+        return ""
     # Skip the first word of each command: running a protected file such as `gradlew` does not change it.
     commands = _with_reach(call, context, [words if is_read_only(words[0]) else words[1:] for words in commands])
-    if (
-        context.level == "verified"
-        or reads
-        or not (targets := named_protected_paths(commands, partial(_path_in_folder, context)))
-    ):
-        return ""
-    return f"The sandbox on this computer cannot stop a command from changing {_join(targets)}"
+    targets = named_protected_paths(commands, partial(_path_in_folder, context))
+    return f"The sandbox on this computer cannot stop a command from changing {_join(targets)}" if targets else ""
 
 
 def _join(names: tuple[str, ...]) -> str:
@@ -450,8 +450,8 @@ def _allowed_by_rules(
         argv = reach.line.parts[0] if reach.line.single and not reach.line.special else ()
         matches = covering_rules(reach, allowing, partial(_needs_no_rule, mode, context)) or ()
     elif _is_path(call):
-        pairs = [_both_names(path, context) for path in call.subjects]
-        matches = [next((rule for rule in allowing if all(allows(rule, p) for p in pair)), None) for pair in pairs]
+        names = [_both_names(path, context) for path in call.subjects]
+        matches = [next((rule for rule in allowing if all(allows(rule, n) for n in each)), None) for each in names]
     else:
         matches = [next((rule for rule in allowing if allows(rule, subject)), None) for subject in call.subjects]
     applied = [rule for rule in matches if rule]

@@ -9,8 +9,12 @@ from core.tools.fetch import parse_url
 from core.tools.tool import Access, Tool
 
 RULE_SUBJECTS: dict[Access, Subject] = {
-    "none": "none", "read": "path", "write": "path", "execute": "command", "network": "host",
-}  # fmt: skip
+    "none": "none",
+    "read": "path",
+    "write": "path",
+    "execute": "command",
+    "network": "host",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,20 +23,24 @@ def rule_from_draft(
     draft: RuleDraft, created_at: int, author: str = "user", new_id: Callable[[], str] = new_rule_id
 ) -> PermissionRule:
     """Convert the user's input to a rule. Raise Problem if the tool does not exist or the rule must not be saved."""
-    name, pattern = draft.tool.strip(), draft.pattern.strip()
+    name = draft.tool.strip()
+    pattern = draft.pattern.strip()
     tool = None if name == ANY else tool_named(name)
     if name != ANY and tool is None:
-        raise Problem(
-            f"There is no tool {name!r}.", "", f"The tools are: {', '.join(rule_tools())}, or * for any tool."
-        )
+        tools = f"The tools are: {', '.join(rule_tools())}, or * for any tool."
+        raise Problem(f"There is no tool {name!r}.", "", tools)
     subject = RULE_SUBJECTS[tool.access] if tool else "none"
     if tool and not pattern:
         pattern = mcp_server_of(tool.name)  # an MCP tool contacts only its own server
     if subject == "none" and (pattern or draft.effect == "allow"):
-        reason = "a rule with a pattern has to name a tool" if pattern else "a rule for any tool can only ask or deny"
         if tool:
-            reason = f"{name} affects nothing outside the session, so it is always allowed and has no pattern"
-        raise Problem("The rule cannot be saved.", f"{reason[0].upper()}{reason[1:]}.", "Choose one of the tools.")
+            reason = f"{name} affects nothing outside the session, so it is always allowed and has no pattern."
+            reason = f"{reason[0].upper()}{reason[1:]}"
+        elif pattern:
+            reason = "A rule with a pattern has to name a tool."
+        else:
+            reason = "A rule for any tool can only ask or deny."
+        raise Problem("The rule cannot be saved.", reason, "Choose one of the tools.")
     return new_rule(
         new_id(),
         draft.effect,

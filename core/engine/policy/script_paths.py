@@ -73,13 +73,14 @@ def runs_own_output(command: str) -> bool:
         return False
     for segment in re.split(r"[;&|\n<]", command.replace(">|", ">")):
         source, *targets = re.split(r">+", segment)
-        names = {posixpath.basename(words[0].strip("\"'")) for target in targets if (words := target.split())}
-        if not run.isdisjoint(names) and not _LITERAL.fullmatch(source):
+        written = {posixpath.basename(words[0].strip("\"'")) for target in targets if (words := target.split())}
+        if not run.isdisjoint(written) and not _LITERAL.fullmatch(source):
             return True
     named_in_code = {name for _, code in _CODE.findall(command) for name in re.split(r"[^\w.-]+", code)}
-    return not run.isdisjoint(named_in_code) or any(
-        program_name(words[0]) in DECODERS and not run.isdisjoint(map(posixpath.basename, words)) for words in commands
-    )
+    if not run.isdisjoint(named_in_code):
+        return True
+    decoding = (words for words in commands if program_name(words[0]) in DECODERS)
+    return any(not run.isdisjoint(map(posixpath.basename, words)) for words in decoding)
 
 
 def _run_names(commands: Sequence[Sequence[str]]) -> set[str]:

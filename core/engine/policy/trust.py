@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.clock import now
 from core.domain.problems import Problem
@@ -28,9 +29,11 @@ MCP_FILE = ".mcp.json"
 INSTRUCTION_FOLDERS = (".agents", ".claude/skills", ".claude/commands", ".journeyman")
 # The instruction files shown to the user. Every other one belongs to one of these, such as the files of a skill.
 LISTED_PATTERNS = (*NAMES, MCP_FILE, ".agents/commands/*.md", "*/skills/*/SKILL.md", ".journeyman/*")
-MAX_FILES, MAX_DEPTH = 2_000, 8
+MAX_FILES = 2_000
+MAX_DEPTH = 8
 # How many files, and characters of each, are shown before the user decides on trust: at least what a prompt contains.
-MAX_SHOWN_FILES, MAX_SHOWN_CHARS = 20, 50_000
+MAX_SHOWN_FILES = 20
+MAX_SHOWN_CHARS = 50_000
 UNREADABLE_MARK = "-"  # takes the place of a digest if a file cannot be read, so that it is never followed
 NOT_TRUSTED = "You have not trusted this folder (`journeyman trust`), so the file was ignored."
 CHANGED_SINCE_TRUST = "The file has changed since you trusted this folder (`journeyman trust`), so it was ignored."
@@ -88,45 +91,42 @@ def content_digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def trust_decision(book: LoadedRules, folder: str) -> bool | None:
+def trust_decision(rules: LoadedRules, folder: str) -> bool | None:
     """Return the user's decision on the folder, or None if the user has not decided or the rules are unreadable."""
-    decision = _decision(book, folder)
+    decision = _decision(rules, folder)
     return decision.effect == "allow" if decision else None
 
 
-def followed_files(book: LoadedRules, folder: Path) -> FollowedFiles:
+def followed_files(rules: LoadedRules, folder: Path) -> FollowedFiles:
     """Return the project files that a run in the folder follows: none unless the user trusts the folder."""
-    decision = _decision(book, str(folder))
+    decision = _decision(rules, str(folder))
     return FollowedFiles(_pins(decision) if decision and decision.effect == "allow" else {})
 
 
-def inspect_folder(book: LoadedRules, folder: Path) -> FolderTrust:
+def inspect_folder(rules: LoadedRules, folder: Path) -> FolderTrust:
     """Return the trust state of a folder with its instruction files, for the user's decision to trust it."""
-    decision = _decision(book, str(folder))
+    decision = _decision(rules, str(folder))
     pins = _pins(decision) if decision and decision.effect == "allow" else None
     listed: list[str] = []
     changed: list[str] = []
     digests: dict[str, str] = {}
     texts: dict[str, str] = {}
-    for name, body, in_prompt in _followed_files(folder):
-        digests[name] = digest = _digest(body)
-        is_listed = in_prompt or any(fnmatchcase(name, pattern) for pattern in LISTED_PATTERNS)
-        is_changed = pins is not None and (digest == UNREADABLE_MARK or pins.get(name) != digest)
+    for file in _followed_files(folder):
+        digests[file.name] = digest = _digest(file.body)
+        is_listed = file.in_prompt or any(fnmatchcase(file.name, pattern) for pattern in LISTED_PATTERNS)
+        is_changed = pins is not None and (digest == UNREADABLE_MARK or pins.get(file.name) != digest)
         if is_listed:
-            listed.append(name)
+            listed.append(file.name)
         if is_changed:
-            changed.append(name)
-        if in_prompt or ((is_listed or is_changed) and len(texts) < MAX_SHOWN_FILES):
-            texts[name] = _shown_text(body)
-    empty = next(folder.iterdir(), None) is None
-    trusted = trust_decision(book, str(folder))
-    instructions = tuple(sorted(listed))
+            changed.append(file.name)
+        if file.in_prompt or ((is_listed or is_changed) and len(texts) < MAX_SHOWN_FILES):
+            texts[file.name] = _shown_text(file.body)
     return FolderTrust(
         folder=_key(str(folder)),
-        trusted=trusted,
-        instructions=instructions,
+        trusted=trust_decision(rules, str(folder)),
+        instructions=tuple(sorted(listed)),
         changed=tuple(sorted(changed)),
-        empty=empty,
+        empty=next(folder.iterdir(), None) is None,
         digests=digests,
         texts=texts,
     )
@@ -138,7 +138,7 @@ def find_instructions(folder: Path) -> dict[str, str]:
     They include instructions in the parent folders, up to the top of the repository, and imported files. Symbolic
     links out of the folder are skipped.
     """
-    return {name: _digest(body) for name, body, _ in _followed_files(folder)}
+    return {file.name: _digest(file.body) for file in _followed_files(folder)}
 
 
 def _digest(body: bytes | None) -> str:
@@ -153,62 +153,70 @@ def _shown_text(body: bytes | None) -> str:
     return text[:MAX_SHOWN_CHARS] + ("\n…" if len(text) > MAX_SHOWN_CHARS else "")
 
 
-def _followed_files(folder: Path) -> Iterator[tuple[str, bytes | None, bool]]:
-    """Yield (path, contents, whether a prompt contains it) for each file that an agent would follow or execute.
+class _FollowedFile(NamedTuple):
+    """A file that an agent would follow or execute. `body` is None if it is unreadable."""
 
-    The contents of an unreadable file are None. If the folder cannot be examined further, the iteration ends.
-    """
+    name: str
+    body: bytes | None
+    in_prompt: bool
+
+
+def _followed_files(folder: Path) -> Iterator[_FollowedFile]:
+    """Yield each file that an agent would follow or execute. End early if the folder cannot be examined further."""
     with suppress(Problem, OSError):
         yield from _read_followed(folder)
 
 
-def _read_followed(folder: Path) -> Iterator[tuple[str, bytes | None, bool]]:
+def _read_followed(folder: Path) -> Iterator[_FollowedFile]:
     names: set[str] = set()
     for found in instruction_files(folder):
         names.add(found.name)
-        yield found.name, None if found.error else found.contents, True
+        yield _FollowedFile(found.name, None if found.error else found.contents, in_prompt=True)
     with FileBroker(folder) as broker:
         for name in (MCP_FILE, *(name for tree in INSTRUCTION_FOLDERS for name in _files_below(broker, tree))):
             if name not in names and broker.stat(name) is not None:
                 names.add(name)
-                yield name, _contents(broker, name), False
+                yield _FollowedFile(name, _contents(broker, name), in_prompt=False)
             if len(names) >= MAX_FILES:
                 break
 
 
-async def save_trust(book: RuleStore, folder: str, trusted: bool, pins: Mapping[str, str], by: str = "user") -> None:
+async def save_trust(
+    rule_store: RuleStore, folder: str, trusted: bool, pins: Mapping[str, str], by: str = "user"
+) -> None:
     """Save the decision whether to trust a folder, replacing an earlier one. `pins` maps its files to digests."""
-    for rule in book.read().rules or ():
+    for rule in rule_store.read().rules or ():
         if rule.tool == RULE_TOOL and rule.scope_id == _key(folder):
-            await book.revoke(rule.id)
+            await rule_store.revoke(rule.id)
     effect: Effect = "allow" if trusted else "deny"
     decision = new_rule(
         new_rule_id(), effect, RULE_TOOL, "none", "", scope="folder", scope_id=_key(folder), created_at=now(), author=by
     )
-    pinned = [f"{mark} {name}" for name, mark in pins.items() if mark != UNREADABLE_MARK] if trusted else []
-    await book.add([replace(decision, matches=(*decision.matches, *pinned))])
+    pinned = [f"{digest} {name}" for name, digest in pins.items() if digest != UNREADABLE_MARK] if trusted else []
+    await rule_store.add([replace(decision, matches=(*decision.matches, *pinned))])
 
 
-async def revoke_folder(book: RuleStore, folder: str) -> None:
+async def revoke_folder(rule_store: RuleStore, folder: str) -> None:
     """Revoke the decisions and rules for a folder that was deleted, and for the folders inside it."""
     deleted = Path(_key(folder))
-    for rule in book.read().rules or ():
+    for rule in rule_store.read().rules or ():
         if rule.scope == "folder" and rule.scope_id and Path(rule.scope_id).is_relative_to(deleted):
-            await book.revoke(rule.id)
+            await rule_store.revoke(rule.id)
 
 
-async def pin_files(book: RuleStore, folder: str, marks: Mapping[str, str]) -> None:
-    """Keep files trusted that the user has just written through Journeyman. `marks` maps them to their new digests.
+async def pin_files(rule_store: RuleStore, folder: str, digests: Mapping[str, str]) -> None:
+    """Keep files trusted that the user has just written through Journeyman. `digests` maps them to their new digests.
 
     Does nothing unless the user trusts the folder.
     """
-    if (decision := _decision(book.read(), folder)) and decision.effect == "allow":
-        await save_trust(book, folder, True, _pins(decision) | dict(marks), decision.author)
+    decision = _decision(rule_store.read(), folder)
+    if decision and decision.effect == "allow":
+        await save_trust(rule_store, folder, True, _pins(decision) | dict(digests), decision.author)
 
 
-def _decision(book: LoadedRules, folder: str) -> PermissionRule | None:
+def _decision(rules: LoadedRules, folder: str) -> PermissionRule | None:
     key = _key(folder)
-    return next((rule for rule in reversed(book.rules or ()) if rule.tool == RULE_TOOL and rule.scope_id == key), None)
+    return next((rule for rule in reversed(rules.rules or ()) if rule.tool == RULE_TOOL and rule.scope_id == key), None)
 
 
 def _key(folder: str) -> str:
@@ -217,8 +225,9 @@ def _key(folder: str) -> str:
 
 
 def _pins(decision: PermissionRule) -> dict[str, str]:
+    """Return the digests of the trusted contents by path. The decision stores each as `DIGEST PATH`."""
     pairs = (text.split(" ", 1) for text in decision.matches if " " in text)
-    return {name: mark for mark, name in pairs}
+    return {name: digest for digest, name in pairs}
 
 
 def _files_below(broker: FileBroker, folder: str, depth: int = 0) -> Iterator[str]:
@@ -230,10 +239,9 @@ def _files_below(broker: FileBroker, folder: str, depth: int = 0) -> Iterator[st
         path = f"{folder}/{name}"
         if kind == "folder":
             yield from _files_below(broker, path, depth + 1)
-        elif kind == "link" and (below := list(_files_below(broker, path, depth + 1))):
-            yield from below
-        else:
-            yield path
+            continue
+        files = list(_files_below(broker, path, depth + 1)) if kind == "link" else []
+        yield from files or [path]
 
 
 def _contents(broker: FileBroker, name: str) -> bytes | None:
@@ -249,10 +257,12 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
     Refused are a whole disk, a home folder, Journeyman's data folder, Journeyman itself, folders of the running system
     or with sockets, and folders such as `.git` in which every file would be protected from an agent in the parent.
     """
-    real, home, data = folder.resolve(), Path.home().resolve(), data.resolve()
-    why, do = system_state_reason(real), "Choose or create a folder inside it."
-    if why:
-        do = "Choose a folder on a disk, such as one in your home folder."
+    real = folder.resolve()
+    home = Path.home().resolve()
+    data = data.resolve()
+    fix = "Choose or create a folder inside it."
+    if why := system_state_reason(real):
+        fix = "Choose a folder on a disk, such as one in your home folder."
     elif real == Path(real.anchor):
         why = "It is the root of the disk"
     elif is_in_installation(real):
@@ -264,9 +274,9 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
     elif any(socket_folder.is_relative_to(real) for socket_folder in _socket_folders()):
         why = "It contains the sockets of running programs"
     elif why := place_reason(real, home):
-        do = "Choose the project that contains the folder, or work in a copy."
+        fix = "Choose the project that contains the folder, or work in a copy."
     if why:
-        raise Problem(f"An agent cannot work in {real}.", f"{why}.", do)
+        raise Problem(f"An agent cannot work in {real}.", f"{why}.", fix)
 
 
 def _socket_folders() -> Iterator[Path]:
@@ -276,7 +286,7 @@ def _socket_folders() -> Iterator[Path]:
         yield Path(path).resolve()
 
 
-async def copy_trust(book: RuleStore, folder: str, other: str) -> None:
+async def copy_trust(rule_store: RuleStore, folder: str, other: str) -> None:
     """Apply the user's trust decision on `folder` to its copy `other`, with the same pinned contents."""
-    if decision := _decision(book.current(), folder):
-        await save_trust(book, other, decision.effect == "allow", _pins(decision), decision.author)
+    if decision := _decision(rule_store.current(), folder):
+        await save_trust(rule_store, other, decision.effect == "allow", _pins(decision), decision.author)

@@ -18,6 +18,19 @@ from core.engine.prompting.profiles import (
     parse_profile,
 )
 
+PROFILE_KEYS = (
+    "name",
+    "description",
+    "role",
+    "instructions",
+    "traits",
+    "actions",
+    "constraints",
+    "tools",
+    "tier",
+    "model",
+)
+LEARN_KEYS = ("may", "never", "least")
 _COMMENT = re.compile(r"^\s*#|\s#", re.MULTILINE)
 
 
@@ -125,20 +138,18 @@ class ProfileFiles:
 
 def profile_toml(profile: AgentProfile, file_name: str) -> str:
     """Return the profile as TOML, without the keys that have their default value."""
-    default = AgentProfile(name=file_name)
-    lines = [
-        f"{key} = {_toml(value)}"
-        for key in ("name", "description", "role", "instructions", "traits", "actions", "constraints", "tools", "tier",
-                    "model")
-        if (value := getattr(profile, key)) != getattr(default, key) and value is not None
-    ]  # fmt: skip
+    lines = _changed_keys(profile, AgentProfile(name=file_name), PROFILE_KEYS)
     if profile.setting:
         lines += ["", "[setting]", *(f"{_toml(key)} = {_toml(value)}" for key, value in profile.setting.items())]
-    learn, usual = profile.learn, LearningRules()
-    changed = [key for key in ("may", "never", "least") if getattr(learn, key) != getattr(usual, key)]
-    if changed:
-        lines += ["", "[learn]", *(f"{key} = {_toml(getattr(learn, key))}" for key in changed)]
+    if learn := _changed_keys(profile.learn, LearningRules(), LEARN_KEYS):
+        lines += ["", "[learn]", *learn]
     return "\n".join(lines) + "\n"
+
+
+def _changed_keys(value: object, default: object, keys: Sequence[str]) -> list[str]:
+    """Return a TOML line for each of the attributes `keys` that differs from the default."""
+    changed = (key for key in keys if getattr(value, key) != getattr(default, key))
+    return [f"{key} = {_toml(getattr(value, key))}" for key in changed]
 
 
 def _checked_toml(name: str, profile: AgentProfile) -> str:

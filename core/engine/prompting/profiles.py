@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.memory import MEMORY_KINDS
 from core.domain.problems import Problem
@@ -65,7 +65,14 @@ class AgentProfile:
 DEFAULT_PROFILE = AgentProfile()
 
 
-def load_profiles(home: Path) -> tuple[dict[str, AgentProfile], dict[str, Problem]]:
+class LoadedProfiles(NamedTuple):
+    """The profiles that can be used, and the errors of the others, by name."""
+
+    profiles: dict[str, AgentProfile]
+    errors: dict[str, Problem]
+
+
+def load_profiles(home: Path) -> LoadedProfiles:
     """Return all valid profiles by file name, and the errors of the invalid ones."""
     profiles: dict[str, AgentProfile] = {}
     invalid: dict[str, Problem] = {}
@@ -74,7 +81,7 @@ def load_profiles(home: Path) -> tuple[dict[str, AgentProfile], dict[str, Proble
             profiles[path.stem] = load_profile(home, path.stem)
         except Problem as problem:
             invalid[path.stem] = problem
-    return profiles, invalid
+    return LoadedProfiles(profiles, invalid)
 
 
 def load_profile(home: Path, name: str) -> AgentProfile:
@@ -87,8 +94,9 @@ def load_profile(home: Path, name: str) -> AgentProfile:
     path = home / FOLDER / f"{name}.toml"
     if len(name) > MAX_NAME_LENGTH or not NAME.fullmatch(name) or not path.is_file():
         names = sorted(file.stem for file in (home / FOLDER).glob("*.toml"))
-        close = get_close_matches(name, names, n=1)
-        why = f"Did you mean {close[0]!r}?" if close else f"The agents are: {', '.join(names)}." if names else ""
+        why = f"The agents are: {', '.join(names)}." if names else ""
+        if close := get_close_matches(name, names, n=1):
+            why = f"Did you mean {close[0]!r}?"
         raise Problem(f"There is no agent {name!r}.", why, f"Create {name}.toml in {home / FOLDER}.")
     try:
         if path.stat().st_size > MAX_FILE_SIZE:

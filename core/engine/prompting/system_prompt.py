@@ -19,13 +19,13 @@ from core.domain.events import RunStarted
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, mark_as_data, new_boundary
-from core.domain.skill import DESCRIPTION_LIMIT, SKILL_SOURCES, OfferedSkill, SkillRow
+from core.domain.skill import DESCRIPTION_LIMIT, SKILL_SOURCES
 from core.domain.text import Text
 from core.domain.visible import visible
 from core.engine.policy.trust import FollowedFiles, followed_files
 from core.engine.prompting.instructions import LoadedInstructions, load_instructions, nested_instructions
 from core.engine.prompting.profiles import AgentProfile, load_profile, profile_prompt
-from core.engine.services.skills import SkillService
+from core.engine.services.skills import SkillOffer, SkillService
 from core.store.rule_store import RuleStore
 from core.tools.catalogue import COMPACT_TOOLS, tool_names
 from core.tools.folder_walk import FolderWalk, printable_path
@@ -34,32 +34,40 @@ from core.tools.recall_dropped import RECALL_DROPPED
 from core.tools.sealed_files import seal_files
 from core.tools.skill_tools import USE_SKILL
 
-MAX_LISTED_FILES, MAX_LIST_CHARS = 20, 600  # limits of the list of the folder's files in a compact prompt
+# Limits of the list of the folder's files in a compact prompt.
+MAX_LISTED_FILES = 20
+MAX_LIST_CHARS = 600
 SKILLS_MAX_CHARS = 4_000  # limit of each of the two skill lists in a prompt
 SKILL_DESCRIPTION_MAX_CHARS = DESCRIPTION_LIMIT
-SkillOffers = Sequence[tuple[OfferedSkill, SkillRow]]
 
 
 async def prepare_start(
-    began: RunStarted, folder: Path, home: Path, book: RuleStore, *, safe: bool = False,
-    unconfigured: Callable[[], Collection[str]] = tuple, skills: SkillService | None = None,
-    mcp_tools: Callable[[], Collection[str]] = tuple, needs_compact: Callable[[str], Awaitable[bool]] | None = None,
-) -> RunStarted:  # fmt: skip
+    run_start: RunStarted,
+    folder: Path,
+    home: Path,
+    rule_store: RuleStore,
+    *,
+    safe: bool = False,
+    unconfigured: Callable[[], Collection[str]] = tuple,
+    skills: SkillService | None = None,
+    mcp_tools: Callable[[], Collection[str]] = tuple,
+    needs_compact: Callable[[str], Awaitable[bool]] | None = None,
+) -> RunStarted:
     """Return the RunStarted event completed with the system prompt, the tools and the skills.
 
     Args:
         safe: ignore everything that the folder provides, even if it is trusted.
         unconfigured: returns the names of built-in tools that are not configured and therefore left out.
         mcp_tools: returns the names of the tools of MCP servers.
-        needs_compact: returns whether the model of this name should get a compact prompt, if `began` does not say.
+        needs_compact: returns whether the model of this name should get a compact prompt, if `run_start` does not say.
     """
-    if not began.prompt_size:
-        compact = needs_compact is not None and not began.reviewed_session and await needs_compact(began.model)
-        began = replace(began, prompt_size="compact" if compact else "full")
-    obeys = None if safe else followed_files(book.current(), folder)
+    if not run_start.prompt_size:
+        compact = needs_compact is not None and not run_start.reviewed_session and await needs_compact(run_start.model)
+        run_start = replace(run_start, prompt_size="compact" if compact else "full")
+    follows = None if safe else followed_files(rule_store.current(), folder)
     offered = await skills.offered(folder, safe=safe) if skills else ()
     return await asyncio.to_thread(
-        _prepare, began, folder, home, obeys, unconfigured(), offered, () if safe else mcp_tools()
+        _prepare, run_start, folder, home, follows, unconfigured(), offered, () if safe else mcp_tools()
     )
 
 
@@ -69,65 +77,81 @@ def today() -> date:
 
 
 def _prepare(
-    began: RunStarted,
+    run_start: RunStarted,
     folder: Path,
     home: Path,
     follows: FollowedFiles | None,
     absent: Collection[str],
-    offered: SkillOffers,
+    offered: Sequence[SkillOffer],
     extra_tools: Collection[str],
 ) -> RunStarted:
-    profile = load_profile(home, began.profile)
-    instructions = [] if is_external_agent(began.model) else load_instructions(folder, home, follows)
-    boundary = began.boundary or new_boundary()
-    unavailable = {*absent, *(() if offered else (USE_SKILL,))}
-    available = [name for name in (*tool_names(), *extra_tools) if name not in unavailable]
-    tools = tuple(name for name in available if profile.tools is None or name in profile.tools)
-    if began.script_role or began.reviewed_session:  # Sub-agents and reviews have only the tools in `began`.
-        tools = tuple(name for name in tools if name in began.tools)
-    compact = began.prompt_size == "compact" and not began.reviewed_session
-    if compact and profile.tools is None:
-        tools = tuple(name for name in tools if name in COMPACT_TOOLS)
-    if not DEFERRED_TOOLS.keys() & set(tools):
-        tools = tuple(name for name in tools if name != MORE_TOOLS_NAME)
-    tools = tools or (RECALL_DROPPED,)  # In RunStarted, an empty tuple would mean all tools.
-    offered = [offer for offer in offered if offer[0].name not in began.excluded] if USE_SKILL in tools else ()
-    if began.reviewed_session:
-        instructions = []
-    project_skills = [offer for offer in offered if offer[1].source == "folder"]
-    other_skills = [offer for offer in offered if offer[1].source != "folder"]
-    system = _replaceable(home, "review") if began.reviewed_session else system_prompt(profile, home, compact=compact)
+    profile = load_profile(home, run_start.profile)
+    is_external = is_external_agent(run_start.model)
+    is_review = bool(run_start.reviewed_session)
+    compact = run_start.prompt_size == "compact" and not is_review
+    instructions = [] if is_external or is_review else load_instructions(folder, home, follows)
+    boundary = run_start.boundary or new_boundary()
+    tools = _tools(run_start, profile, {*absent, *(() if offered else (USE_SKILL,))}, extra_tools, compact=compact)
+    offered = [offer for offer in offered if offer.skill.name not in run_start.excluded] if USE_SKILL in tools else ()
+    project_skills = [offer for offer in offered if offer.row.source == "folder"]
+    other_skills = [offer for offer in offered if offer.row.source != "folder"]
+    system = _replaceable(home, "review") if is_review else system_prompt(profile, home, compact=compact)
     own = _own_instructions(instructions)
-    project = [loaded for loaded in instructions if not loaded.is_own]
-    files = file_list(folder) if compact and not is_external_agent(began.model) else ""
+    nested = nested_instructions(folder) if follows and not is_review else []
     context = session_context(
-        folder, today(), boundary, skills_section(project_skills, "folder_skills"), project, files
+        folder,
+        today(),
+        boundary,
+        skills_section(project_skills, "folder_skills"),
+        [loaded for loaded in instructions if not loaded.is_own],
+        file_list(folder) if compact and not is_external else "",
     )
-    if follows and not began.reviewed_session and (nested := nested_instructions(folder)):
-        context = _sections(context, _nested_list(nested, boundary))
-    if began.script_role:
-        context += "\n\n" + _template("helper", name=began.script_role)
-    if began.output_schema.head:
-        context += "\n\n" + _template("shape", schema=began.output_schema.head)
-    if began.sealed:
-        context += "\n\n" + _template("sealed", patterns=", ".join(map(visible, began.sealed)))
+    context = _sections(
+        context,
+        _nested_list(nested, boundary) if nested else "",
+        _template("helper", name=run_start.script_role) if run_start.script_role else "",
+        _template("shape", schema=run_start.output_schema.head) if run_start.output_schema.head else "",
+        _template("sealed", patterns=", ".join(map(visible, run_start.sealed))) if run_start.sealed else "",
+    )
     return replace(
-        began,
-        sealed_digests=_sealed_digests(began, folder),
+        run_start,
+        sealed_digests=_sealed_digests(run_start, folder),
         system_prompt=Text(_sections(system, own, _template("data"), skills_section(other_skills, "skills"))),
-        session_context=Text() if is_external_agent(began.model) else Text(context),  # an external agent has its own
+        session_context=Text() if is_external else Text(context),  # an external agent has its own
         tools=tools,
         instruction_files=tuple(loaded.file for loaded in instructions),
         boundary=boundary,
-        skills=tuple(skill for skill, _ in offered),
+        skills=tuple(offer.skill for offer in offered),
     )
 
 
-def _sealed_digests(began: RunStarted, folder: Path) -> Text:
+def _tools(
+    run_start: RunStarted,
+    profile: AgentProfile,
+    unavailable: Collection[str],
+    extra_tools: Collection[str],
+    *,
+    compact: bool,
+) -> tuple[str, ...]:
+    """Return the names of the tools of a run. `extra_tools` are those of MCP servers."""
+    names = [name for name in (*tool_names(), *extra_tools) if name not in unavailable]
+    if profile.tools is not None:
+        names = [name for name in names if name in profile.tools]
+    # Sub-agents and reviews have only the tools in `run_start`.
+    if run_start.script_role or run_start.reviewed_session:
+        names = [name for name in names if name in run_start.tools]
+    if compact and profile.tools is None:
+        names = [name for name in names if name in COMPACT_TOOLS]
+    if DEFERRED_TOOLS.keys().isdisjoint(names):
+        names = [name for name in names if name != MORE_TOOLS_NAME]
+    return tuple(names) or (RECALL_DROPPED,)  # In RunStarted, an empty tuple would mean all tools.
+
+
+def _sealed_digests(run_start: RunStarted, folder: Path) -> Text:
     """Seal the files of the run. The run after one that removed all of them must be able to start."""
-    if not began.sealed:
+    if not run_start.sealed:
         return Text()
-    return Text(json.dumps(seal_files(folder, began.sealed, again=bool(began.sealed_digests.head))))
+    return Text(json.dumps(seal_files(folder, run_start.sealed, again=bool(run_start.sealed_digests.head))))
 
 
 def _replaceable(home: Path, name: str, /, **values: str) -> str:
@@ -142,13 +166,13 @@ def _replaceable(home: Path, name: str, /, **values: str) -> str:
     return Template(text).safe_substitute(values) if text else _template(name, **values)
 
 
-def skills_section(offered: SkillOffers, template: str) -> str:
+def skills_section(offered: Sequence[SkillOffer], template: str) -> str:
     """Return the prompt section that lists the skills, within `SKILLS_MAX_CHARS`.
 
     If the list is too long, descriptions are shortened first, then omitted, and finally the least used skills are
     omitted. The order does not depend on the use, so that the section rarely changes and stays in prompt caches.
     """
-    rows = [row for _, row in offered if not row.user_only]
+    rows = [offer.row for offer in offered if not offer.row.user_only]
     if not rows:
         return ""
     rows.sort(key=lambda row: (not row.pinned, SKILL_SOURCES.index(row.source), -row.use_count, row.name))
@@ -226,12 +250,11 @@ def _sections(*parts: str) -> str:
 
 
 def _marked_instructions(instructions: LoadedInstructions, boundary: str) -> str:
-    cut = (
-        f"\n[Truncated after {instructions.file.included:,} characters. Read the file for the rest.]"
-        if instructions.file.size > instructions.file.included
-        else ""
-    )
-    return mark_as_data(instructions.text, ContentSource("folder", instructions.file.name), boundary) + cut
+    file = instructions.file
+    marked = mark_as_data(instructions.text, ContentSource("folder", file.name), boundary)
+    if file.size > file.included:
+        marked += f"\n[Truncated after {file.included:,} characters. Read the file for the rest.]"
+    return marked
 
 
 def _template(name: str, /, **values: str) -> str:

@@ -13,7 +13,6 @@ from core.domain.events import (
     RunEnded,
     RunRated,
     RunStarted,
-    SessionEvent,
     ToolReturned,
 )
 from core.domain.text import Text
@@ -39,7 +38,8 @@ async def check_acceptance(run: RunContext) -> RunEnded | None:
     If a check fails, queue its output as a message to the model and return None. The failure number MAX_FAILURES since
     the user's last message returns a failed RunEnded instead. A replay runs no checks: it has the recorded messages.
     """
-    start, conversation = run.conversation.start, run.conversation
+    conversation = run.conversation
+    start = conversation.start
     if start is None or not (start.acceptance or start.sealed) or run.is_replay:
         return None
     for number, command in enumerate((SEALS, *start.acceptance)):
@@ -49,11 +49,9 @@ async def check_acceptance(run: RunContext) -> RunEnded | None:
             failure = await _failure(run, command, f"check{conversation.total_turns}-{number}")
         if failure is None:
             continue
-        since = max(conversation.task, default=0)
-        earlier = sum(
-            message.text.head.startswith(CHECK_PREFIX) for message in conversation.messages if message.seq > since
-        )
-        if earlier + 1 >= MAX_FAILURES:
+        new_messages = (message for message in conversation.messages if message.seq > conversation.task_seq)
+        earlier_failures = sum(message.text.head.startswith(CHECK_PREFIX) for message in new_messages)
+        if earlier_failures + 1 >= MAX_FAILURES:
             await run.record(RunRated(conversation.run, "down", Text(f"{command}: {failure[-200:]}"), by="check"))
             return RunEnded("failed", f"the check failed: {command}", summary=Text(run.last_reply_text()))
         message = f"{CHECK_PREFIX}{command}]\n{failure}"
@@ -80,11 +78,13 @@ async def _failure(run: RunContext, command: str, call: str) -> str | None:
     """
     tool = tool_named("run")
     assert tool is not None
-    tested = await run.sandbox_events(tool)
+    sandbox_events = await run.sandbox_events(tool)
     parameters = RunArguments(command, max(1.0, within_time_limit(run, TIMEOUT_S)))
-    events, blobs = await run.execute(tool, call, parameters, run.tool_context.for_call(call), run.read_digests)
-    result = next(event for event in events if isinstance(event, ToolReturned))
-    changes: list[SessionEvent] = [event for event in events if isinstance(event, FileChanged)]
+    executed = await run.execute(tool, call, parameters, run.tool_context.for_call(call), run.read_digests)
+    result = next(event for event in executed.events if isinstance(event, ToolReturned))
+    changes = [event for event in executed.events if isinstance(event, FileChanged)]
     ended = BackgroundCommandEnded(call, command, result.output, result.exit_code)
-    await run.record(*tested, *changes, ended, blobs=blobs)
-    return result.output.head[-SHOWN_CHARS:] or "(no output)" if result.failed else None
+    await run.record(*sandbox_events, *changes, ended, blobs=executed.blobs)
+    if not result.failed:
+        return None
+    return result.output.head[-SHOWN_CHARS:] or "(no output)"

@@ -43,7 +43,8 @@ class BackgroundAgents:
 
     async def stop(self, call: str) -> None:
         """Stop the sub-agent of the call and record its end, by canceling the task that follows it."""
-        await _cancel([task] if (task := self._followers.get(call)) else [])
+        task = self._followers.get(call)
+        await _cancel([task] if task else [])
 
     async def close(self, *, keep: bool) -> None:
         """Cancel all tasks. With `keep` the sub-agents stay as they are, otherwise they are stopped."""

@@ -60,11 +60,12 @@ async def _execute(run: RunContext, tool: Tool, call: ToolCall, permitted: Permi
         start_events = (*await run.sandbox_events(tool), *permitted.events, started)
         start = await record_start(run, *start_events, only_reads=tool_only_reads(tool))
         context = run.tool_context.for_call(call.id, permitted.grant, questions)
-        events, blobs = await run.execute(tool, call.id, parameters, context, run.read_digests)
+        executed = await run.execute(tool, call.id, parameters, context, run.read_digests)
         await questions.withdraw()
     except asyncio.CancelledError:
         # On exit with an open question, the call stays pending and is repeated once the user has answered.
-        if not (run.closing and questions.waiting):
+        stays_pending = run.closing and questions.waiting
+        if not stays_pending:
             ended = run.tool_context.commands.take_stopped(call.id)
             output = Text(f"{ended.output}\n{STOPPED}".lstrip("\n"))
             stopped = ToolReturned(
@@ -76,10 +77,10 @@ async def _execute(run: RunContext, tool: Tool, call: ToolCall, permitted: Permi
             )
             await run.record(*result_events(run, tool, call.id, started.object, [stopped]))
         raise
-    all_events = result_events(run, tool, call.id, started.object, events)
-    with_untrusted_files(run, tool, call.id, parameters, all_events)
-    await record_result(run, start, *all_events, blobs=blobs)
-    await hooks_after_call(run, call, _outcome(all_events))
+    events = result_events(run, tool, call.id, started.object, executed.events)
+    with_untrusted_files(run, tool, call.id, parameters, events)
+    await record_result(run, start, *events, blobs=executed.blobs)
+    await hooks_after_call(run, call, _outcome(events))
 
 
 def tool_only_reads(tool: Tool) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.events import CallRefused, CallStarted, HarnessMessage, ToolCall, ToolReturned
 from core.domain.problems import Problem
@@ -15,6 +15,13 @@ from core.tools.catalogue import read_arguments, tool_named
 from core.tools.mcp_tools import McpCall
 
 
+class CheckedCall(NamedTuple):
+    """A call and its parsed arguments, as the user's hooks have changed them."""
+
+    call: ToolCall
+    parameters: Any
+
+
 def parse_call(run: RunContext, call: ToolCall) -> Any:
     """Return the parameters of a call. Raise Problem if the run has no such tool or the arguments are invalid."""
     parameters = read_arguments(call.tool, run.full_text(call.arguments), run.tools)
@@ -23,11 +30,11 @@ def parse_call(run: RunContext, call: ToolCall) -> Any:
     return parameters
 
 
-async def run_call_hooks(run: RunContext, call: ToolCall, parameters: Any) -> tuple[ToolCall, Any] | None:
+async def run_call_hooks(run: RunContext, call: ToolCall, parameters: Any) -> CheckedCall | None:
     """Run the user's hooks for a call, before any permission request.
 
-    Return the call and its parameters as the hooks changed them, or None if a hook refused the call, stopped the run or
-    supplied the result of the call, which is then recorded.
+    Return None if a hook refused the call, stopped the run or supplied the result of the call. A refusal or a result is
+    then recorded.
     """
     outcome = await _hooks_before_call(run, call)
     if outcome.refusal or (run.hook_stop and outcome.result is None):
@@ -42,7 +49,7 @@ async def run_call_hooks(run: RunContext, call: ToolCall, parameters: Any) -> tu
     if outcome.result is not None:
         await _supply_result(run, call, parameters, outcome)
         return None
-    return call, parameters
+    return CheckedCall(call, parameters)
 
 
 async def _hooks_before_call(run: RunContext, call: ToolCall) -> HookOutcome:

@@ -60,7 +60,7 @@ def _end_with_failed_check(run: RunContext) -> RunEnded | None:
     command = task_check(run.conversation, task, run.tool_context.broker) if is_small else check_command(task)
     if not command or run.conversation.has_new_input:
         return None
-    since = max(run.conversation.task, default=0)
+    since = run.conversation.task_seq
     if check_state(run.conversation, command, since).failed:
         reason = f"the task names a command that still fails: {command}"
     elif not has_acted(run.conversation, since) and not is_denied(run.conversation):
@@ -80,14 +80,14 @@ def _ended_without_final(run: RunContext) -> bool:
         return False
     messages = run.conversation.messages
     last = next((message for message in reversed(messages) if message.role == "assistant"), None)
-    since = max(run.conversation.task, default=0)
+    since = run.conversation.task_seq
     reminded = any(message.seq > since and message.text.head == NO_CALL_REMINDER for message in messages)
     return last is not None and last.provider_state.head != FINAL_STATE and not reminded
 
 
 async def _run_end_hooks(run: RunContext) -> None:
     """Run the user's hooks, and queue a message for the model if one objects to the end."""
-    since = max(run.conversation.task, default=0)
+    since = run.conversation.task_seq
     objections = [
         message
         for message in run.conversation.messages
@@ -104,7 +104,7 @@ async def _after_repetition(run: RunContext) -> RunEnded | None:
 
     When it happens again after the same user message, return a failed RunEnded instead.
     """
-    since = max(run.conversation.task, default=0)
+    since = run.conversation.task_seq
     if any(message.seq > since and message.text.head == REPEATED_NUDGE for message in run.conversation.messages):
         fix = "Try another model, or a larger one."
         details = ErrorDetails("The model repeats the same passage without end.", "Its replies were stopped.", fix)

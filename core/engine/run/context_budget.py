@@ -74,27 +74,25 @@ def _prefer_vision(choice: ModelChoice, accepts_images: Callable[[str], bool | N
 def request_event(run: RunContext, choice: ModelChoice) -> RequestSent:
     """Return the event for the next request, with its estimated tokens by category."""
     conversation = run.conversation
-    parts = run.prefix_tokens() | {**conversation.token_counts.count_messages(conversation.messages)}
-    for kind, tokens in conversation.token_counts.count_queued(conversation.queued).items():
-        parts[kind] = parts.get(kind, 0) + tokens
-    if (ratio := conversation.token_ratio(choice.model)) != 1.0:
-        parts = {kind: round(tokens * ratio) for kind, tokens in parts.items()}
-    window = run.model_of(choice.model).window
+    counts = run.prefix_tokens() | dict(conversation.token_counts.count_messages(conversation.messages))
+    for category, tokens in conversation.token_counts.count_queued(conversation.queued).items():
+        counts[category] = counts.get(category, 0) + tokens
+    ratio = conversation.token_ratio(choice.model)
     return RequestSent(
         model=choice.model,
         turn=conversation.turns + 1,
         tier=choice.tier,
         reason=choice.reason,
-        tokens=parts,
-        context_window=window,
+        tokens={category: round(tokens * ratio) for category, tokens in counts.items()},
+        context_window=run.model_of(choice.model).window,
     )
 
 
 def compaction_threshold(run: RunContext, choice: ModelChoice) -> float:
     """Return the number of tokens at which to compact, or 0 if neither the context window nor a limit is known."""
-    windows = [window for window in (run.model_of(choice.model).window, run.conversation.too_long_at) if window]
-    limits = [WINDOW_SHARE * window for window in windows] + ([float(run.compact_at())] if run.compact_at() else [])
-    return min(limits, default=0.0)
+    windows = (run.model_of(choice.model).window, run.conversation.too_long_at)
+    limits = (*(WINDOW_SHARE * window for window in windows), float(run.compact_at()))
+    return min(filter(None, limits), default=0.0)
 
 
 def max_result_tokens(run: RunContext) -> int:
@@ -128,12 +126,14 @@ def with_excerpts(run: RunContext, events: Sequence[SessionEvent]) -> list[Sessi
 
     A replay returns them unchanged, because the recorded results already have their excerpts.
     """
-    return [
-        replace(event, excerpt=Text(make_excerpt(run.full_text(event.output), max_result_tokens(run), event.call_id)))
-        if isinstance(event, ToolReturned) and not run.is_replay
-        else event
-        for event in events
-    ]
+    if run.is_replay:
+        return list(events)
+    return [_with_excerpt(run, event) if isinstance(event, ToolReturned) else event for event in events]
+
+
+def _with_excerpt(run: RunContext, result: ToolReturned) -> ToolReturned:
+    excerpt = make_excerpt(run.full_text(result.output), max_result_tokens(run), result.call_id)
+    return replace(result, excerpt=Text(excerpt))
 
 
 async def compact_if_needed(run: RunContext, choice: ModelChoice) -> None:
@@ -173,8 +173,8 @@ async def compact_after_rejection(run: RunContext, choice: ModelChoice, fault: M
     """Compact after the provider rejected a request as too long. Return whether to send it again."""
     if fault.kind != "too_long" or not run.compaction_enabled:
         return False
-    before = _request_tokens(run, choice)
-    return await compact(run, choice, TOO_LONG_REASON, WINDOW_SHARE * WINDOW_SHARE * before)
+    threshold = WINDOW_SHARE * WINDOW_SHARE * _request_tokens(run, choice)
+    return await compact(run, choice, TOO_LONG_REASON, threshold)
 
 
 def next_choice(choice: ModelChoice) -> ModelChoice:
@@ -190,52 +190,57 @@ async def compact(run: RunContext, choice: ModelChoice, why: str, threshold: flo
     conversation = run.conversation
     ratio = conversation.token_ratio(choice.model)
     before = _request_tokens(run, choice)
-    fixed = sum(run.prefix_tokens().values()) + sum(
-        conversation.token_counts.count_queued(conversation.queued).values()
-    )
-    room = (threshold or before) / WINDOW_SHARE / ratio
-    messages, weights = tuple(conversation.messages), tuple(conversation.token_counts.counts)
+    queued_tokens = sum(conversation.token_counts.count_queued(conversation.queued).values())
+    fixed = sum(run.prefix_tokens().values()) + queued_tokens
+    budget = (threshold or before) / WINDOW_SHARE / ratio
+    messages = tuple(conversation.messages)
+    token_counts = tuple(conversation.token_counts.counts)
     plan = plan_compaction(
-        messages, weights, room, fixed, conversation.task, conversation.truncated_calls, conversation.queued
+        messages, token_counts, budget, fixed, conversation.task, conversation.truncated_calls, conversation.queued
     )
-    event = compaction_event(messages, plan, why, before)
     if plan == CompactionPlan():
         return False
-    summarized_tokens = sum(weights[index] for index in plan.summarized)
+    summarized_tokens = sum(token_counts[index] for index in plan.summarized)
     if plan.summarized and summarized_tokens < MIN_SUMMARIZED_TOKENS:
         return False
-    budget = min(max(100, round(room * SUMMARY_SHARE)), summarized_tokens // 2)
-    fixed -= sum(
-        attachment_tokens(attachment) - ATTACHMENT_NOTE_TOKENS
-        for message in conversation.queued
-        for attachment in message.attachments
-        if attachment.blob in plan.retired and not attachment.retired
-    )
-    if (
-        threshold
-        and why != TOO_LONG_REASON
-        and _tokens_after(event, messages, weights, fixed, budget) > WORTHWHILE_SHARE * before / ratio
-    ):
-        return False
+    event = compaction_event(messages, plan, why, before)
+    max_summary_tokens = min(max(100, round(budget * SUMMARY_SHARE)), summarized_tokens // 2)
+    fixed -= _retired_tokens(conversation.queued, plan)
+    if threshold and why != TOO_LONG_REASON:
+        expected = _tokens_after(event, messages, token_counts) + fixed + max_summary_tokens
+        if expected > WORTHWHILE_SHARE * before / ratio:
+            return False
     await run.run_hooks("before_compaction", reason=why, tokens=before)
     if plan.summarized:
-        summary = await summarize(run, [messages[index] for index in plan.summarized], budget)
-        to_do = to_do_list(messages, plan.summarized, run.full_text)
+        summary = await summarize(run, [messages[index] for index in plan.summarized], max_summary_tokens)
         event = replace(
-            event, summary=Text(summary.text + to_do), model=summary.model, usage=summary.usage, error=summary.error,
+            event,
+            summary=Text(summary.text + to_do_list(messages, plan.summarized, run.full_text)),
+            model=summary.model,
+            usage=summary.usage,
+            error=summary.error,
             cost=summary.cost,
-        )  # fmt: skip
-    after = round(_tokens_after(event, messages, weights, fixed) * ratio)
+        )
+    after = round((_tokens_after(event, messages, token_counts) + fixed) * ratio)
     await run.record(replace(event, tokens_after=after))
     await run.run_hooks("after_compaction", reason=why, tokens_before=before, tokens_after=after)
     run.futile_at = 0
     return True
 
 
-def _tokens_after(
-    event: ContextCompacted, messages: tuple[Message, ...], weights: tuple[int, ...], fixed: int, extra: int = 0
-) -> int:
-    """Return the estimated tokens of the next request after the compaction: its messages plus `fixed` and `extra`."""
-    counts = TokenCounts(list(weights))
-    counts.update_after_compaction(*apply_compaction(messages, 0, event))
-    return fixed + extra + sum(counts.counts)
+def _retired_tokens(queued: Sequence[Message], plan: CompactionPlan) -> int:
+    """Return how many tokens the queued messages lose with the attachments that the plan removes from them."""
+    return sum(
+        attachment_tokens(attachment) - ATTACHMENT_NOTE_TOKENS
+        for message in queued
+        for attachment in message.attachments
+        if attachment.blob in plan.retired and not attachment.retired
+    )
+
+
+def _tokens_after(event: ContextCompacted, messages: Sequence[Message], token_counts: Sequence[int]) -> int:
+    """Return the estimated tokens of the messages after the compaction; `token_counts` are those before it."""
+    counts = TokenCounts(list(token_counts))
+    after = apply_compaction(messages, 0, event)
+    counts.update_after_compaction(after.messages, after.origins)
+    return sum(counts.counts)

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.domain.events import (
     CallRefused,
@@ -53,9 +53,16 @@ MATCHING_REPLY = ExpectedReply("schema")
 
 
 class StartChild(Protocol):
-    """Opens a session under an ID chosen by the caller and starts its first run."""
+    """Opens the session that `opened` describes and starts its first run."""
 
-    async def __call__(self, name: str, opened: SessionCreated, task: str, began: RunStarted) -> None: ...
+    async def __call__(self, opened: SessionCreated, task: str, run_start: RunStarted) -> object: ...
+
+
+class _ChildResult(NamedTuple):
+    """How a child ended: the event with its usage and status, and the call result with its reply."""
+
+    ended: SubagentEnded
+    returned: ToolReturned
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +91,25 @@ class SubAgents:
         """Execute a `delegate` call and record its result. After a restart, resume the child session it started."""
         child = run.conversation.children.get(call.id, "")
         try:
-            began = await self._plan(run, request) if not self._exists(child) else None
+            run_start = await self._plan(run, request) if not self._exists(child) else None
         except Problem as problem:
             await run.record(CallRefused(call.id, NAME, Text(str(problem))))
             return
         events: list[SessionEvent] = [CallStarted(call.id, NAME, NAME, timeline_text(request))]
         if not child:
             child = session_id()
-            name, background = subagent_name(request), request.background
-            events.append(SubagentStarted(call.id, child, name, Text(request.task), background))
+            events.append(
+                SubagentStarted(call.id, child, subagent_name(request), Text(request.task), request.background)
+            )
         if request.background:
             started = f"[{subagent_name(request)} works in the background. Its id is {call.id}.]"
             await run.record(*events, ToolReturned(call.id, Text(started)))
-            run.agents.follow(call.id, self._follow(run, call, request, child, began))
+            run.agents.follow(call.id, self._follow(run, call, request, child, run_start))
             return
         await run.record(*events)
         async with run.delegate_slots:
             try:
-                await self._run_child(run, call, request, child, began)
+                await self._run_child(run, call, request, child, run_start)
                 events = await self._result_events(run, call, child)
             except asyncio.CancelledError:
                 if not self.shutting_down():
@@ -110,14 +118,11 @@ class SubAgents:
                     await run.record(*await self._taint_events(call, child), cut)
                 raise
             except Problem as problem:  # The child could not be started or resumed.
-                events = [
-                    *await self._taint_events(call, child),
-                    ToolReturned(call.id, Text(str(problem)), failed=True),
-                ]
+                events = [*await self._taint_events(call, child), _failed_result(call.id, problem)]
         await run.record(*events)
 
     async def _follow(
-        self, run: RunContext, call: ToolCall, request: DelegateArguments, child: str, began: RunStarted | None
+        self, run: RunContext, call: ToolCall, request: DelegateArguments, child: str, run_start: RunStarted | None
     ) -> None:
         """Wait until a background sub-agent has ended. Record its end, and queue a message with its result.
 
@@ -125,20 +130,21 @@ class SubAgents:
         """
         try:
             async with run.delegate_slots:
-                await self._run_child(run, call, request, child, began)
-                ended, returned = await self._end_of_child(run, call.id, child)
+                await self._run_child(run, call, request, child, run_start)
+                result = await self._child_result(run, call.id, child)
         except asyncio.CancelledError:
             if not run.agents.keeps:
                 await self._stop_child(child)
                 if call.id in run.conversation.background:
-                    taints = await self._taint_events(call, child)
-                    await run.record(*taints, (await self._end_of_child(run, call.id, child))[0])
+                    stopped = await self._child_result(run, call.id, child)
+                    await run.record(*await self._taint_events(call, child), stopped.ended)
             raise
         except Problem as problem:  # The child could not be started or resumed.
-            ended, returned = SubagentEnded(call.id, child, "failed"), ToolReturned(call.id, Text(str(problem)))
+            result = _ChildResult(SubagentEnded(call.id, child, "failed"), _failed_result(call.id, problem))
         taints = await self._taint_events(call, child)
-        text = _end_message(call.id, subagent_name(request), ended.status, returned.output.head, bool(taints))
-        await run.record(*taints, ended, HarnessMessage(Text(text), AGENT_REASON))
+        reply = result.returned.output.head
+        text = _end_message(call.id, subagent_name(request), result.ended.status, reply, untrusted=bool(taints))
+        await run.record(*taints, result.ended, HarnessMessage(Text(text), AGENT_REASON))
 
     async def follow_again(self, run: RunContext) -> None:
         """Go on with the sub-agents in the background of a run that is resumed after a pause or a crash."""
@@ -146,13 +152,13 @@ class SubAgents:
             request = read_arguments(NAME, run.full_text(call.arguments))
             child = run.conversation.children[call.id]
             try:
-                began = await self._plan(run, request) if not self._exists(child) else None
+                run_start = await self._plan(run, request) if not self._exists(child) else None
             except Problem as problem:
                 await run.record(
                     SubagentEnded(call.id, child, "failed"), HarnessMessage(Text(f"[{problem}]"), AGENT_REASON)
                 )
                 continue
-            run.agents.follow(call.id, self._follow(run, call, request, child, began))
+            run.agents.follow(call.id, self._follow(run, call, request, child, run_start))
 
     async def end_background(self, run: RunContext, end: object) -> None:
         """End the tasks that follow background sub-agents when their run has ended with the event `end`.
@@ -170,12 +176,12 @@ class SubAgents:
         child = run.conversation.children.get(request.id, "")
         await run.record(CallStarted(call.id, CHECK_AGENT, CHECK_AGENT, request.message or request.id))
         try:
-            text, failed = await self._checked(run, request, child), False
+            result = ToolReturned(call.id, Text(await self._checked(run, request, child)))
         except Problem as problem:
-            text, failed = str(problem), True
+            result = _failed_result(call.id, problem)
         # The result may repeat untrusted content that the sub-agent has read.
         taints = await self._taint_events(call, child) if self._exists(child) else []
-        await run.record(*taints, ToolReturned(call.id, Text(text), failed))
+        await run.record(*taints, result)
 
     async def _checked(self, run: RunContext, request: CheckAgentArguments, child: str) -> str:
         """Send a message to the sub-agent, stop it or wait for it, as the call requests. Return its state or result.
@@ -185,11 +191,11 @@ class SubAgents:
         if not child:
             ids = ", ".join(run.conversation.children) or "none"
             raise Problem(f"There is no sub-agent {request.id!r}.", f"The ids are: {ids}.", "Start one with delegate.")
-        is_active = request.id in run.agents.active
-        if request.message and not (is_active and self._status(child) in UNFINISHED):
-            why = "It has ended." if not is_active else "It has not started yet."
-            raise Problem("The message was not sent.", why, "Start another sub-agent, or try again.")
         if request.message:
+            is_active = request.id in run.agents.active
+            if not is_active or self._status(child) not in UNFINISHED:
+                why = "It has not started yet." if is_active else "It has ended."
+                raise Problem("The message was not sent.", why, "Start another sub-agent, or try again.")
             await self.send(child, request.message, tuple(run.conversation.permissions.untrusted))
         if request.stop:
             await run.agents.stop(request.id)
@@ -197,17 +203,17 @@ class SubAgents:
             await run.agents.wait(request.id, request.wait_s)
         if request.id in run.agents.active:
             row = self.reader.session(child)
-            doing = f": {row.activity}" if row and row.activity else ""
-            return f"[{request.id} is still working{doing}]"
-        _, returned = await self._end_of_child(run, request.id, child)
-        return returned.output.head
+            activity = f": {row.activity}" if row and row.activity else ""
+            return f"[{request.id} is still working{activity}]"
+        return (await self._child_result(run, request.id, child)).returned.output.head
 
     def _exists(self, child: str) -> bool:
         return bool(child) and self.reader.session(child) is not None
 
     async def _plan(self, run: RunContext, arguments: DelegateArguments) -> RunStarted:
         """Return the configuration of the sub-agent's run. Raise Problem if the arguments are not allowed."""
-        start, parent = run.conversation.start, self.reader.session(run.session)
+        start = run.conversation.start
+        parent = self.reader.session(run.session)
         assert start is not None and parent is not None
         if parent.depth >= MAX_DEPTH:
             why = f"This sub-agent is already at the maximum depth of {MAX_DEPTH}."
@@ -222,9 +228,13 @@ class SubAgents:
             raise Problem(
                 f"You cannot give a tool that you do not have: {names}.", "", f"You have: {', '.join(own_tools)}."
             )
-        began = replace(
+        model = arguments.model
+        if not model and arguments.agent:
+            model = self.preferred_model(arguments.agent)
+        schema = "" if arguments.schema is None else json.dumps(arguments.schema, ensure_ascii=False)
+        run_start = replace(
             start,
-            model=arguments.model or (self.preferred_model(arguments.agent) if arguments.agent else "") or start.model,
+            model=model or start.model,
             profile=arguments.agent or start.profile,
             tools=_tools_at_depth(arguments.tools or own_tools, parent.depth + 1),
             interactive=False,  # At a limit the child ends instead of asking; the parent decides whether to continue.
@@ -234,16 +244,14 @@ class SubAgents:
             untrusted_sources=tuple(run.conversation.permissions.untrusted),
             instruction_files=(),
             script_role=subagent_name(arguments),
-            output_schema=Text(json.dumps(arguments.schema, ensure_ascii=False))
-            if arguments.schema is not None
-            else Text(),
+            output_schema=Text(schema),
             **child_limits(run.conversation, arguments.limits, is_background=arguments.background),
         )
-        self.check(began)
-        return began
+        self.check(run_start)
+        return run_start
 
     async def _run_child(
-        self, run: RunContext, call: ToolCall, arguments: DelegateArguments, child: str, began: RunStarted | None
+        self, run: RunContext, call: ToolCall, arguments: DelegateArguments, child: str, run_start: RunStarted | None
     ) -> None:
         """Start or resume the child and wait until it ends, even if the user pauses and resumes it in between."""
         ended = asyncio.Event()
@@ -254,7 +262,7 @@ class SubAgents:
 
         forget = self.journal.listen(on_update)
         try:
-            if began is not None:
+            if run_start is not None:
                 parent = self.reader.session(run.session)
                 assert parent is not None
                 opened = SessionCreated(
@@ -266,7 +274,7 @@ class SubAgents:
                     subagent=subagent_name(arguments),
                     depth=parent.depth + 1,
                 )
-                await self.start_child(child, opened, arguments.task, began)
+                await self.start_child(opened, arguments.task, run_start)
             elif self._status(child) in UNFINISHED and not self.is_active(child):
                 await self.resume(child, run.resolution)
             if self._status(child) in UNFINISHED:
@@ -285,18 +293,19 @@ class SubAgents:
 
     async def _result_events(self, run: RunContext, call: ToolCall, child: str) -> list[SessionEvent]:
         """Return the events for the child's usage, the untrusted content that it read, and its reply."""
-        used, returned = await self._end_of_child(run, call.id, child)
-        return [used, *await self._taint_events(call, child), returned]
+        result = await self._child_result(run, call.id, child)
+        return [result.ended, *await self._taint_events(call, child), result.returned]
 
-    async def _end_of_child(self, run: RunContext, call: str, child: str) -> tuple[SubagentEnded, ToolReturned]:
-        """Return the event with the usage and status of a child that has ended, and the call result with its reply."""
-        conversation, last = Conversation(), RunEnded("stopped", "it had not started")
+    async def _child_result(self, run: RunContext, call: str, child: str) -> _ChildResult:
+        """Return how a child that `call` started has ended."""
+        conversation = Conversation()
+        last = RunEnded("stopped", "it had not started")
         async for entry in self.journal.read(child):
             conversation.apply(entry)
             if isinstance(entry.event, RunEnded):
                 last = entry.event
         spent = conversation.spent
-        used = SubagentEnded(
+        ended = SubagentEnded(
             call_id=call,
             child_session=child,
             status=last.status,
@@ -306,7 +315,7 @@ class SubAgents:
             minutes=spent.get("minutes", 0.0),
         )
         text = _result_text(run, conversation, last)
-        return used, ToolReturned(call, Text(text), last.status != "completed")
+        return _ChildResult(ended, ToolReturned(call, Text(text), failed=last.status != "completed"))
 
     async def _taint_events(self, call: ToolCall, child: str) -> list[SessionEvent]:
         """Return an event for each untrusted source that the child read, because its reply may repeat the content."""
@@ -330,13 +339,19 @@ def child_limits(
         sharing_calls = max(sharing_calls, MAX_PARALLEL)
     limits: dict[str, Any] = {}
     for limit, name in LIMIT_FIELDS.items():
-        amount, allowance = getattr(requested, limit), conversation.allowed.get(limit, 0.0)
-        available = allowance if limit == "turns" else (allowance - conversation.spent.get(limit, 0.0)) / sharing_calls
-        if allowance and available <= 0:
-            raise Problem(f"The limit of {allowance:g} {limit} is used up.", "", "Finish with what you have.")
-        granted = min(amount or available, available) if allowance else amount
+        granted = getattr(requested, limit)
+        if allowance := conversation.allowed.get(limit, 0.0):
+            left = allowance - conversation.spent.get(limit, 0.0)
+            available = allowance if limit == "turns" else left / sharing_calls
+            if available <= 0:
+                raise Problem(f"The limit of {allowance:g} {limit} is used up.", "", "Finish with what you have.")
+            granted = min(granted or available, available)
         limits[name] = max(1, int(granted)) if granted and limit in ("turns", "tokens") else granted
     return limits
+
+
+def _failed_result(call: str, problem: Problem) -> ToolReturned:
+    return ToolReturned(call, Text(str(problem)), failed=True)
 
 
 def _tools_at_depth(names: tuple[str, ...], depth: int) -> tuple[str, ...]:
@@ -346,20 +361,20 @@ def _tools_at_depth(names: tuple[str, ...], depth: int) -> tuple[str, ...]:
 
 def _result_text(run: RunContext, conversation: Conversation, last: RunEnded) -> str:
     """Return the child's last reply. If the child did not complete, the reason comes first."""
-    reply = next((m.text for m in reversed(conversation.messages) if m.role == "assistant" and m.text.head), Text())
-    text = run.full_text(reply)
+    replies = (message.text for message in reversed(conversation.messages) if message.role == "assistant")
+    text = run.full_text(next((reply for reply in replies if reply.head), Text()))
     if last.status == "completed":
         return text or "[The sub-agent ended without a reply.]"
     why = f"[The sub-agent did not finish: {last.status}{': ' + last.reason if last.reason else ''}.]"
     return f"{why}\n{text}" if text else why
 
 
-def _end_message(call: str, name: str, status: str, result: str, untrusted: bool) -> str:
-    """Return the message to an agent about the end of its sub-agent. An `untrusted` result is left out of it."""
-    head = f"[The sub-agent {name} ({call}) has ended: {status}.]"
+def _end_message(call: str, name: str, status: str, reply: str, *, untrusted: bool) -> str:
+    """Return the message to an agent about the end of its sub-agent. An `untrusted` reply is left out of it."""
+    announcement = f"[The sub-agent {name} ({call}) has ended: {status}.]"
     if untrusted:
-        return f"{head} It read untrusted content. Call check_agent with this id to read its result."
-    return f"{head}\n{result}"
+        return f"{announcement} It read untrusted content. Call check_agent with this id to read its result."
+    return f"{announcement}\n{reply}"
 
 
 async def check_output_schema(run: RunContext) -> RunEnded | None:
@@ -368,11 +383,13 @@ async def check_output_schema(run: RunContext) -> RunEnded | None:
     The first time a reply does not match, queue a message that asks the model to correct it. The second time, return a
     failed end. Otherwise return None.
     """
-    start, conversation = run.conversation.start, run.conversation
+    conversation = run.conversation
+    start = conversation.start
     if start is None or not start.output_schema.head:
         return None
     schema = json.loads(run.full_text(start.output_schema))
-    reply = next((m.text for m in reversed(conversation.messages) if m.role == "assistant"), Text())
+    replies = (message.text for message in reversed(conversation.messages) if message.role == "assistant")
+    reply = next(replies, Text())
     try:
         errors = validation_errors(extract_json(run.full_text(reply)), schema, formats=True)
     except ValueError as error:

@@ -43,13 +43,12 @@ async def recall_dropped(run: RunContext, call: ToolCall, arguments: RecallDropp
     """Answer a `recall_dropped` call from the event log."""
     try:
         max_chars = int(max_result_tokens(run) * TEXT_BYTES_PER_TOKEN)
-        (output, attachments), failed = await read_dropped(run, arguments, max_chars), False
+        content = await read_dropped(run, arguments, max_chars)
+        result = ToolReturned(call.id, Text(content.text), attachments=content.attachments)
     except Problem as problem:
-        output, attachments, failed = str(problem), (), True
-    await run.record(
-        CallStarted(call.id, RECALL_DROPPED, "read_back", timeline_text(arguments)),
-        *with_excerpts(run, [ToolReturned(call.id, Text(output), failed, attachments=attachments)]),
-    )
+        result = ToolReturned(call.id, Text(str(problem)), failed=True)
+    started = CallStarted(call.id, RECALL_DROPPED, "read_back", timeline_text(arguments))
+    await run.record(started, *with_excerpts(run, [result]))
 
 
 ENGINE_CALLS: Mapping[str, Callable[[RunContext, ToolCall, Any], Awaitable[None]]] = MappingProxyType(

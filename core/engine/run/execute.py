@@ -1,13 +1,13 @@
 """Execute one tool call and convert its outcome into events."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.events import FileChanged, SessionEvent, ToolReturned
 from core.domain.problems import Problem
 from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
-from core.timeline.text_diff import changed_blocks
+from core.timeline.text_diff import LineCounts, changed_blocks
 from core.tools.read_before_edit import updated_digests
 from core.tools.tool import READ_ONLY_ACCESS, MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
@@ -19,10 +19,17 @@ WITHOUT_PRIOR_SCAN = READ_ONLY_ACCESS | {"execute"}
 MAX_COMPARED_BYTES = 1 << 20  # larger files are recorded without line counts, because comparing them is slow
 
 
+class ExecutedCall(NamedTuple):
+    """The events of an executed call, and the blobs they refer to, by hash."""
+
+    events: list[SessionEvent]
+    blobs: dict[str, bytes]
+
+
 async def execute_call(
     tool: Tool, call: str, parameters: Any, context: ToolContext, read_digests: dict[str, str]
-) -> tuple[list[SessionEvent], dict[str, bytes]]:
-    """Execute a tool call and return its events with the blobs they refer to, by hash.
+) -> ExecutedCall:
+    """Execute a tool call.
 
     An exception raised by the tool becomes a failed result, so that the model can react to it. `read_digests` maps the
     path of each file that the run has read to the digest of its contents; it is updated in place.
@@ -54,39 +61,55 @@ async def execute_call(
         ToolReturned(
             call,
             Text(result.output),
-            result.failed,
-            result.exit_code,
-            attached,
+            failed=result.failed,
+            exit_code=result.exit_code,
+            attachments=attached,
             unrestorable=result.unrestorable,
             changed_history=result.changed_history,
         )
     )
-    return events, blobs
+    return ExecutedCall(events, blobs)
 
 
 def _attached(media: MediaContent, blobs: dict[str, bytes]) -> Attachment:
-    name = blob_hash(media.body)
-    blobs[name] = media.body
-    return Attachment(media.name, media.media_type, name, len(media.body))
+    return Attachment(media.name, media.media_type, _add_blob(media.body, blobs), len(media.body))
+
+
+def _add_blob(body: bytes | None, blobs: dict[str, bytes]) -> str:
+    """Add contents to `blobs` and return their hash; "" for a file that does not exist."""
+    if body is None:
+        return ""
+    name = blob_hash(body)
+    blobs[name] = body
+    return name
 
 
 def file_changed_event(call: str, change: FileChange, blobs: dict[str, bytes]) -> FileChanged:
     """Return the event for a change, and add the contents before and after it to `blobs`."""
-    names = []
-    for body in (change.before, change.after):
-        names.append("" if body is None else blob_hash(body))
-        if body is not None:
-            blobs[names[-1]] = body
-    added, removed = count_changed_lines(change.before or b"", change.after or b"")
-    return FileChanged(call, change.path, names[0], names[1], added, removed, *change.modes)
+    counts = count_changed_lines(change.before or b"", change.after or b"")
+    mode_before, mode_after = change.modes
+    return FileChanged(
+        call_id=call,
+        path=change.path,
+        before=_add_blob(change.before, blobs),
+        after=_add_blob(change.after, blobs),
+        added=counts.added,
+        removed=counts.removed,
+        mode_before=mode_before,
+        mode_after=mode_after,
+    )
 
 
-def count_changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
-    """Return the numbers of added and removed lines, or (0, 0) if a file is too large to compare."""
+def count_changed_lines(before: bytes, after: bytes) -> LineCounts:
+    """Count the added and removed lines. The counts are 0 if a file is too large to compare."""
     if max(len(before), len(after)) > MAX_COMPARED_BYTES:
-        return 0, 0
-    old, new = (body.decode("utf-8", "replace").splitlines() for body in (before, after))
+        return LineCounts()
+    old = before.decode("utf-8", "replace").splitlines()
+    new = after.decode("utf-8", "replace").splitlines()
     if not old or not new:
-        return len(new), len(old)
+        return LineCounts(len(new), len(old))
     blocks = changed_blocks(old, new)
-    return sum(block.new_end - block.new for block in blocks), sum(block.old_end - block.old for block in blocks)
+    return LineCounts(
+        added=sum(block.new_end - block.new for block in blocks),
+        removed=sum(block.old_end - block.old for block in blocks),
+    )

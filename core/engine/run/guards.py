@@ -13,8 +13,11 @@ from core.engine.state.limits import LimitUsage, limits_near
 from core.engine.state.repeats import RepeatCounter
 from core.tools.tool import NOTHING_CHANGED
 
-MIN_TIMEOUT_S, TIMEOUT_SLACK_S = 0.1, 0.01
-CONTINUE, END_RUN = "Continue", "End the run"  # options of a question; the answer contains the chosen label
+MIN_TIMEOUT_S = 0.1
+TIMEOUT_SLACK_S = 0.01
+# Options of a question; the answer contains the chosen label.
+CONTINUE = "Continue"
+END_RUN = "End the run"
 
 
 async def check_limits(run: RunContext) -> RunEnded | None:
@@ -22,20 +25,24 @@ async def check_limits(run: RunContext) -> RunEnded | None:
 
     Return the RunEnded event if the limit is not raised, otherwise None.
     """
-    for met in limits_near(run.conversation.spent, run.conversation.allowed):
-        if met.share >= 1:
-            return await _at_limit(run, met)
-        if met.limit not in run.conversation.warned:
-            await run.record(LimitThresholdReached(met.limit, met.used, met.allowed, 80))
+    for usage in limits_near(run.conversation.spent, run.conversation.allowed):
+        if usage.share >= 1:
+            return await _at_limit(run, usage)
+        if usage.limit not in run.conversation.warned:
+            await run.record(_threshold_event(usage, percent=80))
     return None
 
 
 async def complete_run(run: RunContext) -> RunEnded:
     """Record which limits the last turn exceeded, and return the RunEnded event of the completed run."""
-    for met in limits_near(run.conversation.spent, run.conversation.allowed):
-        if met.used > met.allowed:
-            await run.record(LimitThresholdReached(met.limit, met.used, met.allowed, 100))
+    for usage in limits_near(run.conversation.spent, run.conversation.allowed):
+        if usage.used > usage.allowed:
+            await run.record(_threshold_event(usage, percent=100))
     return RunEnded("completed")
+
+
+def _threshold_event(usage: LimitUsage, *, percent: int) -> LimitThresholdReached:
+    return LimitThresholdReached(usage.limit, used=usage.used, allowed=usage.allowed, percent=percent)
 
 
 def remaining_s(run: RunContext) -> float | None:
@@ -71,26 +78,31 @@ async def check_repetition(run: RunContext) -> RunEnded | None:
     Return the RunEnded event if the user ends the run, otherwise None.
     """
     repeats = run.conversation.repeats
-    why = _repetition_text(run) if repeats.should_warn or repeats.stuck else ""
     if repeats.stuck:
-        name = question_id(run.session, f"stuck{run.conversation.total_turns}")
-        continue_option = QuestionOption(CONTINUE, "Let the agent keep trying.", recommended=False)
-        question = Question(
-            name, "The agent is repeating itself. Continue?", f"{why}.", (continue_option, QuestionOption(END_RUN))
-        )
-        answer = await run.ask(question)
-        if answer.option == END_RUN or answer.declined:
-            ended_by = "the option --no-questions" if answer.answered_by == "no_questions" else "you"
-            reason = f"ended by {ended_by}: the agent was repeating itself"
-            return RunEnded("stopped", reason, summary=Text(run.last_reply_text()))
-        instruction = answer.text or "Try another way."
-        await run.record(
-            HarnessMessage(Text(f"[The user says: {instruction}]"), "your answer: the agent was repeating itself")
-        )
-        run.conversation.repeats = RepeatCounter()
-    elif repeats.should_warn and not run.conversation.done:
+        return await _ask_about_repetition(run)
+    if repeats.should_warn and not run.conversation.done:
+        why = _repetition_text(run)
         text = f"[{why}. Repeating this will not help. Try another way, or explain what is blocking you.]"
         await run.record(HarnessMessage(Text(text), why))
+    return None
+
+
+async def _ask_about_repetition(run: RunContext) -> RunEnded | None:
+    """Ask the user whether to continue. Return the RunEnded event if not; otherwise pass the answer to the model."""
+    question = Question(
+        question_id(run.session, f"stuck{run.conversation.total_turns}"),
+        "The agent is repeating itself. Continue?",
+        f"{_repetition_text(run)}.",
+        (QuestionOption(CONTINUE, "Let the agent keep trying.", recommended=False), QuestionOption(END_RUN)),
+    )
+    answer = await run.ask(question)
+    if answer.option == END_RUN or answer.declined:
+        ended_by = "the option --no-questions" if answer.answered_by == "no_questions" else "you"
+        reason = f"ended by {ended_by}: the agent was repeating itself"
+        return RunEnded("stopped", reason, summary=Text(run.last_reply_text()))
+    instruction = Text(f"[The user says: {answer.text or 'Try another way.'}]")
+    await run.record(HarnessMessage(instruction, "your answer: the agent was repeating itself"))
+    run.conversation.repeats = RepeatCounter()
     return None
 
 
@@ -99,8 +111,11 @@ def _repetition_text(run: RunContext) -> str:
     if len(repeated.calls) > 1:
         tools = ", ".join(call.tool for call in repeated.calls)
         return f"The same calls ({tools}) gave the same results {repeated.count} times in a row"
-    changed_nothing = any(message.text.head.endswith(NOTHING_CHANGED) for message in run.conversation.messages[-1:])
-    outcome = "changed nothing" if changed_nothing else "failed" if repeated.failing else "gave the same result"
+    messages = run.conversation.messages
+    if messages and messages[-1].text.head.endswith(NOTHING_CHANGED):
+        outcome = "changed nothing"
+    else:
+        outcome = "failed" if repeated.failing else "gave the same result"
     return f"{repeated.calls[0].tool} {outcome} {repeated.count} times in a row"
 
 
@@ -117,5 +132,5 @@ async def _at_limit(run: RunContext, usage: LimitUsage) -> RunEnded | None:
             await run.record(LimitRaised(usage.limit, usage.allowed * 2))
             return None
     else:
-        await run.record(LimitThresholdReached(usage.limit, usage.used, usage.allowed, 100))
+        await run.record(_threshold_event(usage, percent=100))
     return RunEnded("limit", f"{limit_text}, the limit of this run", summary=Text(run.last_reply_text()))

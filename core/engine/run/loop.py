@@ -50,12 +50,11 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
     """
     conversation = run.conversation
     if not conversation.attempts:
-        if conversation.start and (
-            source := paths_label(run, [file.name for file in conversation.start.instruction_files])
-        ):
+        instruction_files = conversation.start.instruction_files if conversation.start else ()
+        if source := paths_label(run, [file.name for file in instruction_files]):
             await run.record(UntrustedContentRead("", source, in_instructions=True))
         await run.run_hooks("run_start")
-    run.ended_turns = conversation.turns - bool(conversation.pending)
+    run.ended_turns = conversation.turns - 1 if conversation.pending else conversation.turns
     while True:
         if conversation.pending and not run.hook_stop:
             await run.run_hooks("before_calls", calls=_described(run))
@@ -92,17 +91,22 @@ async def execute_pending_calls(run: RunContext) -> None:
     """
     while run.conversation.pending and not run.hook_stop:
         calls = list(run.conversation.pending.values())
-        concurrent = next(
-            (n for n, call in enumerate(calls) if not _only_reads(call) or repeats_question(run, call, calls[:n])),
-            len(calls),
-        )
-        if concurrent < 2:
+        concurrent = _concurrent_calls(run, calls)
+        if len(concurrent) < 2:
             await handle_call(run, calls[0])
             continue
-        executions = [handle_call(run, call) for call in calls[:concurrent]]
+        executions = [handle_call(run, call) for call in concurrent]
         for error in await asyncio.gather(*executions, return_exceptions=True):
             if error is not None:
                 raise error
+
+
+def _concurrent_calls(run: RunContext, calls: list[ToolCall]) -> list[ToolCall]:
+    """Return the calls from the first one on that can be executed at the same time."""
+    for index, call in enumerate(calls):
+        if not _only_reads(call) or repeats_question(run, call, calls[:index]):
+            return calls[:index]
+    return calls
 
 
 async def request_reply(run: RunContext) -> None:
@@ -114,7 +118,9 @@ async def request_reply(run: RunContext) -> None:
     run.apply_changed_model()
     await add_to_messages(run)
     await run.run_hooks("turn_start", turn=run.conversation.turns + 1)
-    choice, attempt, has_answered = choose_request_model(run), 1, run.conversation.turns > 0
+    choice = choose_request_model(run)
+    attempt = 1
+    has_answered = run.conversation.turns > 0
     await compact_if_needed(run, choice)
     if run.conversation.done and not run.conversation.has_new_input:
         return None  # Meanwhile the user has removed the queued message that the reply would have answered.
@@ -130,12 +136,13 @@ async def request_reply(run: RunContext) -> None:
         except ModelError as fault:
             has_answered = has_answered or fault.kind == "cut"
             wait = retry_delay_s(fault, attempt, has_fallback=bool(choice.fallbacks), has_answered=has_answered)
-            if await compact_after_rejection(run, choice, fault) or await fall_back_to_text_calls(
-                run, choice.model, fault
-            ):
+            is_compacted = await compact_after_rejection(run, choice, fault)
+            if is_compacted or await fall_back_to_text_calls(run, choice.model, fault):
                 wait = 0.0
             elif wait is None and choice.fallbacks:
-                choice, attempt, wait = next_choice(choice), 0, 0.0
+                choice = next_choice(choice)
+                attempt = 0
+                wait = 0.0
             if wait is None:
                 raise
             await run.record(RequestRetried(fault.details, max(attempt, 1), wait))

@@ -18,8 +18,11 @@ from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL, ManageSkillArguments
 
 MAX_OPEN_PROPOSALS = 5
 PROPOSAL_ACTIONS: Final[dict[str, ProposalAction]] = {
-    "create": "create", "patch": "patch", "add_file": "write_file", "archive": "archive"
-}  # fmt: skip
+    "create": "create",
+    "patch": "patch",
+    "add_file": "write_file",
+    "archive": "archive",
+}
 FILE_FOLDERS = ("references/", "scripts/", "assets/")
 PROPOSED_MESSAGE = (
     "[Proposed as {id}. Nothing has changed yet: the user will accept or reject it. Continue with the task.]"
@@ -32,29 +35,31 @@ async def manage_skill(run: RunContext, call: ToolCall, arguments: ManageSkillAr
         if run.skills is None or run.proposals is None:
             raise Problem("Skills cannot be changed in this run.", "", "")
         proposal = await _propose(run, run.skills, run.proposals, arguments)
-        output, failed = PROPOSED_MESSAGE.format(id=proposal.id), False
+        result = ToolReturned(call.id, Text(PROPOSED_MESSAGE.format(id=proposal.id)))
     except Problem as problem:
-        output, failed = str(problem), True
-    await run.record(
-        CallStarted(call.id, MANAGE_SKILL, "proposal", manage_skill_text(arguments)),
-        ToolReturned(call.id, Text(output), failed),
-    )
+        result = ToolReturned(call.id, Text(str(problem)), failed=True)
+    await run.record(CallStarted(call.id, MANAGE_SKILL, "proposal", manage_skill_text(arguments)), result)
 
 
 async def _propose(
     run: RunContext, skills: SkillService, proposals: ProposalStore, arguments: ManageSkillArguments
 ) -> Proposal:
-    waiting = proposals.find(state="pending", session=_proposing_session(run))
+    """Record the requested change as a proposal. It replaces the session's earlier proposals for the same file.
+
+    Raise a Problem if the session has already proposed the same new skill or file with another text.
+    """
+    pending = proposals.find(state="pending", session=_proposing_session(run))
     row = await _find_skill(run, skills, arguments.name)
-    target, path = _target(arguments, row), _changed_file(arguments)
-    same_file = [each for each in waiting if (each.target_kind, each.target, each.path) == ("skill", target, path)]
+    file = ("skill", _target(arguments, row), _changed_file(arguments))
+    same_file = [earlier for earlier in pending if (earlier.target_kind, earlier.target, earlier.path) == file]
     draft = _build_proposal(run, skills, arguments, row, same_file[0] if same_file else None)
     replaced = [earlier for earlier in same_file if earlier.text != draft.text]
     if replaced and arguments.action in ("create", "add_file"):
+        _, _, path = file
         what = f"the file {path!r}" if arguments.action == "add_file" else f"a new skill {arguments.name!r}"
         fix = "Change it with action patch, which applies to the proposed text."
         raise Problem(f"This session has already proposed {what}.", "It was not replaced.", fix)
-    if len(waiting) - len(replaced) >= MAX_OPEN_PROPOSALS:
+    if len(pending) - len(replaced) >= MAX_OPEN_PROPOSALS:
         raise Problem(
             f"This session already has {MAX_OPEN_PROPOSALS} open proposals.",
             "The user has to decide on them first.",
@@ -76,8 +81,8 @@ async def _find_skill(run: RunContext, skills: SkillService, name: str) -> Skill
     offered_keys = {skill.name: skill.key for skill in run.conversation.start.skills} if run.conversation.start else {}
     key = offered_keys.get(name, f"{LIBRARY_PREFIX}{name}")
     rows = await skills.list(run.tool_context.folder)
-    named = [row for row in rows if row.name == name]
-    return next((row for row in rows if row.key == key), named[0] if named else None)
+    by_key = next((row for row in rows if row.key == key), None)
+    return by_key or next((row for row in rows if row.name == name), None)
 
 
 def _target(arguments: ManageSkillArguments, row: SkillRow | None) -> str:
@@ -157,8 +162,8 @@ def _refuse_existing_file(skills: SkillService, arguments: ManageSkillArguments,
         return
     paths = {file.path for file in skills.library.open(row.key).files}
     if arguments.path in paths:
-        do = f"Read it with {USE_SKILL}, then change it with action patch."
-        raise Problem(f"The skill has a file {arguments.path!r} already.", "It was not overwritten.", do)
+        fix = f"Read it with {USE_SKILL}, then change it with action patch."
+        raise Problem(f"The skill has a file {arguments.path!r} already.", "It was not overwritten.", fix)
     check_no_file_is_folder({*paths, arguments.path})
 
 
@@ -176,8 +181,8 @@ def _last_step(run: RunContext, reviewed: str) -> tuple[int, ...]:
 
 def _new_skill_text(arguments: ManageSkillArguments, row: SkillRow | None) -> str:
     if row is not None:
-        do = f"Read it with {USE_SKILL}, then change it with action patch, or choose another name."
-        raise Problem(f"The skill {arguments.name!r} already exists.", "It was not overwritten.", do)
+        fix = f"Read it with {USE_SKILL}, then change it with action patch, or choose another name."
+        raise Problem(f"The skill {arguments.name!r} already exists.", "It was not overwritten.", fix)
     if not is_valid_name(arguments.name):
         rule = "Use lowercase letters a to z, digits and single hyphens between them, at most 64 characters."
         raise Problem(f"{arguments.name!r} is not a valid skill name.", rule, "Choose another name.")
@@ -206,12 +211,9 @@ def _refuse_guarded(run: RunContext, arguments: ManageSkillArguments, row: Skill
 def _patched(text: str, arguments: ManageSkillArguments) -> str:
     occurrences = text.count(arguments.old_string)
     if occurrences != 1:
-        message = (
-            "The text in old_string was not found."
-            if not occurrences
-            else f"The text in old_string occurs {occurrences} times."
-        )
-        raise Problem(message, "It must match exactly once.", "Copy it exactly, with more lines around it.")
+        outcome = f"occurs {occurrences} times" if occurrences else "was not found"
+        fix = "Copy it exactly, with more lines around it."
+        raise Problem(f"The text in old_string {outcome}.", "It must match exactly once.", fix)
     return text.replace(arguments.old_string, arguments.new_string)
 
 

@@ -19,7 +19,8 @@ async def recall_memories(run: RunContext) -> list[str]:
 
     If memory fails, a MemoryOperationFailed event is recorded and the run continues without it.
     """
-    memory, conversation = run.tool_context.memory, run.conversation
+    memory = run.tool_context.memory
+    conversation = run.conversation
     messages = [
         message
         for message in conversation.queued
@@ -38,7 +39,8 @@ async def recall_memories(run: RunContext) -> list[str]:
 
 
 async def _recalled(run: RunContext, question: str, message_seq: int) -> MemoriesRecalled | None:
-    memory, start = run.tool_context.memory, run.conversation.start
+    memory = run.tool_context.memory
+    start = run.conversation.start
     assert memory is not None
     if not memory.memories.has_any:
         return None

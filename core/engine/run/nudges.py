@@ -48,7 +48,8 @@ FAILED_CHECK_NUDGE = f"{NUDGE_PREFIX}, but `{{0}}` still fails. {{1}}]"
 CODE_TEXT = "Give the whole new text of {} in one code block."
 WHOLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {CODE_TEXT}]"
 PART_NUDGE = f"{NUDGE_PREFIX}, and its code is not a whole file. {CODE_TEXT}]"
-REWRITE, CORRECT = "Call write with the whole corrected text of the file.", "Call edit or write to correct the file."
+REWRITE = "Call write with the whole corrected text of the file."
+CORRECT = "Call edit or write to correct the file."
 SHORT_BYTES = 1_500  # a small model rewrites files up to this size more reliably than it edits them
 CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
 QUESTION_NUDGE = (
@@ -74,6 +75,13 @@ class Nudge(NamedTuple):
     expected: ExpectedReply = ExpectedReply("call")
 
 
+class _Correction(NamedTuple):
+    """The instruction to rewrite or edit a file, and the reply that it asks for."""
+
+    instruction: str
+    expected: ExpectedReply
+
+
 def due_nudge(run: RunContext) -> Nudge | None:
     """Return the nudge to send after a reply without tool calls, or None if the run may end.
 
@@ -82,22 +90,28 @@ def due_nudge(run: RunContext) -> Nudge | None:
     instead of written, a required question not asked, a required file that is missing, and a check not run.
     """
     conversation = run.conversation
-    since = max(conversation.task, default=0)
+    since = conversation.task_seq
     nudges = [
         message.text.head
         for message in conversation.messages
         if message.seq > since and message.expected_reply and message.expected_reply.kind != "schema"
     ]
-    if (
-        len(nudges) >= (MAX_NUDGES if run.has_compact_prompt else 1)
-        or is_external_agent(run.model_name)  # external agents have their own tools, which the nudges do not name
-        or conversation.has_new_input
-        or not run.request().tools
-        or (conversation.start and conversation.start.reviewed_session)
-        or is_denied(conversation)
-    ):
+    max_nudges = MAX_NUDGES if run.has_compact_prompt else 1
+    if len(nudges) >= max_nudges or not _can_be_nudged(run):
         return None
     return _LastReply(run, since).choose_nudge(nudges)
+
+
+def _can_be_nudged(run: RunContext) -> bool:
+    """Return whether a message that asks for a tool call could help the model to go on with its task."""
+    conversation = run.conversation
+    if is_external_agent(run.model_name):  # External agents have their own tools, which the nudges do not name.
+        return False
+    if conversation.start and conversation.start.reviewed_session:
+        return False
+    if conversation.has_new_input or is_denied(conversation):
+        return False
+    return bool(run.request().tools)
 
 
 class _LastReply:
@@ -116,12 +130,15 @@ class _LastReply:
 
     def choose_nudge(self, previous: list[str]) -> Nudge | None:
         """Return the first applicable nudge that is not in `previous`; one about a check may be repeated."""
-        if not self._run.has_compact_prompt:
-            candidates, check = list(self._about_missing_work()), None
-        else:
+        check: Nudge | None = None
+        candidates: list[Nudge] = []
+        if self._run.has_compact_prompt:
             check = self._about_check(self._check)
-            is_due = check is not None and previous.count(check.text) < MAX_CHECKS
-            candidates = [*self._about_missing_parts(), *([check] if check and is_due else self._about_missing_work())]
+            candidates += self._about_missing_parts()
+        if check and previous.count(check.text) < MAX_CHECKS:
+            candidates.append(check)
+        else:
+            candidates += self._about_missing_work()
         return next((nudge for nudge in candidates if nudge.text not in previous or nudge == check), None)
 
     def _about_missing_work(self) -> Iterator[Nudge]:
@@ -142,13 +159,12 @@ class _LastReply:
         elif (self._asks_for_work() or missing_file(self._task, self._files)) and not self._has_acted:
             reason = "the model ended without a change or a command, and the task asks for one"
             yield Nudge(IDLE_NUDGE.format(call), reason)
-        elif (
-            self._run.has_compact_prompt
-            and claims_work(self._task, self._text)
-            and not has_ever_acted(self._conversation)
-        ):
+        elif self._run.has_compact_prompt and self._claims_work_falsely():
             reason = "the model reports work as done, and nothing has been changed or run"
             yield Nudge(IDLE_NUDGE.format(call), reason)
+
+    def _claims_work_falsely(self) -> bool:
+        return claims_work(self._task, self._text) and not has_ever_acted(self._conversation)
 
     def _about_missing_parts(self) -> Iterator[Nudge]:
         """Yield the nudges to a small model that did not complete its work, such as code shown but not written."""
@@ -187,25 +203,22 @@ class _LastReply:
         state = check_state(self._conversation, command, self._since)
         if state.failed:
             reason = f"{command} fails, and the model has changed nothing since"
-            how, expected = self._how_to_correct(state.last_change)
-            return Nudge(FAILED_CHECK_NUDGE.format(command, how), reason, expected)
+            correction = self._how_to_correct(state.last_change)
+            return Nudge(FAILED_CHECK_NUDGE.format(command, correction.instruction), reason, correction.expected)
         if state.last_change and not state.passed:
             reason = f"{command} has not been run since the last change"
             return Nudge(CHECK_NUDGE.format(command), reason, _call(RUN.name))
         return None
 
-    def _how_to_correct(self, arguments: str) -> tuple[str, ExpectedReply]:
-        """Return the instruction to rewrite or edit a file, and the reply to it.
-
-        `arguments` are those of the call that last changed the file.
-        """
+    def _how_to_correct(self, arguments: str) -> _Correction:
+        """Return how to correct the file that the call with these JSON arguments has changed last."""
         if code := self._code_to_write():
-            return CODE_TEXT.format(code), _whole_text(code)
+            return _Correction(CODE_TEXT.format(code), _whole_text(code))
         with suppress(ValueError, TypeError, KeyError, Problem):
             status = self._files.stat(json.loads(arguments)["path"])
             if status is not None and status.st_size <= SHORT_BYTES:
-                return REWRITE, _call(WRITE.name)
-        return CORRECT, _call(EDIT.name, WRITE.name)
+                return _Correction(REWRITE, _call(WRITE.name))
+        return _Correction(CORRECT, _call(EDIT.name, WRITE.name))
 
     def _asks_for_work(self) -> bool:
         """Return whether the task asks for work; for small models, which a nudge helps, also whether it may."""

@@ -14,6 +14,7 @@ from core.domain.permissions import (
     ModeChanged,
     NeedsApproval,
     PermissionDecided,
+    PermissionRequest,
     PermissionRequested,
     PolicyDecision,
     covers_change,
@@ -70,11 +71,12 @@ class _CallUnderReview:
         """The id of the permission request."""
         return permission_id(self.run.session, self.call.id, self.changes)
 
-    async def now(self) -> PolicyDecision | None:
-        verdict = await self.run.evaluate(self.run, self.tool, self.call.id, self.parameters)
-        if self.changes and isinstance(verdict, NeedsApproval):
-            return replace(verdict, request=replace(verdict.request, id=self.name))
-        return verdict
+    async def evaluate(self) -> PolicyDecision | None:
+        """Return what the policy decides about the call now; None if a replay recorded no decision."""
+        decision = await self.run.evaluate(self.run, self.tool, self.call.id, self.parameters)
+        if self.changes and isinstance(decision, NeedsApproval):
+            return replace(decision, request=replace(decision.request, id=self.name))
+        return decision
 
     def changed(self, arguments: str) -> "_CallUnderReview":
         """Return the call with these arguments from the user, in JSON. Raise Problem if they are invalid."""
@@ -103,27 +105,29 @@ async def obtain_permission(
     the call before allowing it; the changed call is evaluated again.
     """
     review = _CallUnderReview(run, tool, call, parameters)
-    verdict = await review.now()
+    policy_decision = await review.evaluate()
     requests = run.conversation.permissions.requests
-    while isinstance(verdict, NeedsApproval) or review.name in requests:
-        if isinstance(verdict, NeedsApproval) and (why := _reason_not_to_ask(run, verdict)):
+    while isinstance(policy_decision, NeedsApproval) or review.name in requests:
+        if isinstance(policy_decision, NeedsApproval) and (why := _reason_not_to_ask(run, policy_decision)):
             return review.refused(why)
-        decision = await await_approval(run, review.name, verdict, review.now)
+        decision = await await_approval(run, review.name, policy_decision, review.evaluate)
         if not decision.allowed:
             return review.refused(refusal_text(decision))
         if not decision.arguments.head:
             return await _recheck(review)
-        shown, original = requests[review.name], await review.now()
-        if isinstance(original, NeedsApproval) and is_stale(shown, original.request):
+        shown = requests[review.name]
+        unchanged = await review.evaluate()
+        if isinstance(unchanged, NeedsApproval) and is_stale(shown, unchanged.request):
             return review.refused(STALE_APPROVAL)
         try:
             review = review.changed(run.full_text(decision.arguments))
         except Problem as problem:
             return review.refused(f"[The user changed this call. {problem}]")
-        verdict = await review.now()
-        if isinstance(verdict, NeedsApproval) and review.name not in requests and covers_change(shown, verdict.request):
-            return review.permitted(_approved_grant(verdict))
-    match verdict:
+        policy_decision = await review.evaluate()
+        new_request = policy_decision.request if isinstance(policy_decision, NeedsApproval) else None
+        if new_request and review.name not in requests and covers_change(shown, new_request):
+            return review.permitted(_approved_grant(new_request))
+    match policy_decision:
         case Allowed(reason=cause, rule_id=rule, argv=argv, read_only=read_only):
             return review.permitted(CallGrant(argv=argv, read_only=read_only), CallAllowed(call.id, cause, rule))
         case Denied(reason=reason, rule_id=rule):
@@ -132,24 +136,24 @@ async def obtain_permission(
             return review.permitted()
 
 
-def _reason_not_to_ask(run: RunContext, verdict: NeedsApproval) -> str:
+def _reason_not_to_ask(run: RunContext, needed: NeedsApproval) -> str:
     """Return why an approval could not take effect, so that the user is not asked in vain; "" if it could."""
-    problem = run.tool_context.commands.reason_to_refuse() if verdict.request.protected_paths else None
+    problem = run.tool_context.commands.reason_to_refuse() if needed.request.protected_paths else None
     return str(problem) if problem else ""
 
 
-def _approved_grant(approved: NeedsApproval) -> CallGrant:
+def _approved_grant(request: PermissionRequest) -> CallGrant:
     """Return the grant for a call that the user has approved: unsandboxed, and with the protected paths it writes."""
-    request = approved.request
     return CallGrant(protected_paths=request.protected_paths, unsandboxed=True, irreversible=not request.reversible)
 
 
 async def await_approval(
-    run: RunContext, name: str, verdict: PolicyDecision | None, evaluate: PolicyCheck
+    run: RunContext, name: str, policy_decision: PolicyDecision | None, evaluate: PolicyCheck
 ) -> PermissionDecided:
     """Open the permission request `name` unless it is open, and wait until a decision on it is in the event log.
 
-    `evaluate` checks the call again. It is called whenever a mode or rule changes, because that may decide the request.
+    `policy_decision` contains the request to open. `evaluate` checks the call again. It is called whenever a mode or
+    rule changes, because that may decide the request.
     """
     changed = asyncio.Event()
 
@@ -159,9 +163,9 @@ async def await_approval(
 
     forget = run.journal.listen(on_update)
     try:
-        if isinstance(verdict, NeedsApproval) and name not in run.conversation.permissions.requests:
-            request = verdict.request
-            event = PermissionRequested(request, Text(verdict.arguments))
+        if isinstance(policy_decision, NeedsApproval) and name not in run.conversation.permissions.requests:
+            request = policy_decision.request
+            event = PermissionRequested(request, Text(policy_decision.arguments))
             await run.announce(event, name, f"{request.tool}: {request.object}", request.tool)
         while (decision := run.conversation.permissions.decisions.get(name)) is None:
             changed.clear()
@@ -182,16 +186,17 @@ def _may_decide(entry: EventRecord, session: str, name: str) -> bool:
     return isinstance(event, ModeChanged) and entry.session == session
 
 
-async def _decide_by_policy(run: RunContext, name: str, verdict: PolicyDecision | None) -> None:
+async def _decide_by_policy(run: RunContext, name: str, policy_decision: PolicyDecision | None) -> None:
     """Record the decision if the call no longer needs approval, unless the user's decision is being recorded."""
-    if verdict is None or isinstance(verdict, NeedsApproval) or name in run.claimed:
+    if policy_decision is None or isinstance(policy_decision, NeedsApproval) or name in run.claimed:
         return
+    reason = policy_decision.reason
     run.claimed.add(name)
     try:
-        if isinstance(verdict, Allowed):
-            await run.record(PermissionDecided(name, True, decided_by=verdict.reason))
+        if isinstance(policy_decision, Allowed):
+            await run.record(PermissionDecided(name, True, decided_by=reason))
         else:
-            await run.record(PermissionDecided(name, False, reason=Text(verdict.reason), decided_by="Journeyman"))
+            await run.record(PermissionDecided(name, False, reason=Text(reason), decided_by="Journeyman"))
     finally:
         run.claimed.discard(name)
 
@@ -201,14 +206,13 @@ async def _recheck(review: _CallUnderReview) -> PermittedCall | CallRefused:
 
     Refuse it if a rule now denies it, or if the call needs approval for more than the user was shown.
     """
-    verdict = await review.now()
-    match verdict:
+    match await review.evaluate():
         case Denied(reason=reason, rule_id=rule):
             return review.refused(reason, rule)
         case NeedsApproval(request=request):
             if is_stale(review.run.conversation.permissions.requests[review.name], request):
                 return review.refused(STALE_APPROVAL)
-            return review.permitted(_approved_grant(verdict))
+            return review.permitted(_approved_grant(request))
         case Allowed(argv=argv, read_only=read_only):
             return review.permitted(CallGrant(argv=argv, read_only=read_only))
         case None:
@@ -219,8 +223,5 @@ def refusal_text(decision: PermissionDecided) -> str:
     """Return the message to the model with the reason why its call was refused."""
     if decision.decided_by != "user":
         return decision.reason.head
-    return (
-        f"{NOT_ALLOWED} Their reason: {decision.reason.head}"
-        if decision.reason.head
-        else f"{NOT_ALLOWED} {NOT_ALLOWED_HINT}"
-    )
+    reason = decision.reason.head
+    return f"{NOT_ALLOWED} Their reason: {reason}" if reason else f"{NOT_ALLOWED} {NOT_ALLOWED_HINT}"

@@ -41,14 +41,14 @@ from core.workspace.installation import installation_inside
 from core.workspace.threads import run_to_completion
 
 
-async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, parameters: Any) -> PolicyDecision:
+async def check_policy(
+    rule_store: RuleStore, run: RunContext, tool: Tool, call: str, parameters: Any
+) -> PolicyDecision:
     """Return the current decision on a call. Raise Problem if the call names a path that cannot be examined."""
     web = run.tool_context.web
-    proposed, start, rules = (
-        propose_call(tool, parameters, call, web.host if web else ""),
-        run.conversation.start,
-        book.current().rules,
-    )
+    proposed = propose_call(tool, parameters, call, web.host if web else "")
+    rules = rule_store.current().rules
+    start = run.conversation.start
     assert start is not None
     grants = parse_grants(start.allow, run_id(run.session, run.conversation.run))
     folder = str(run.tool_context.folder)
@@ -71,9 +71,9 @@ async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, 
         return await run_to_completion(evaluation((await run.tool_context.proven_sandbox()).level))
     # The decision depends on the sandbox level only for commands: other tools access files through FileBroker. So the
     # slow test of the sandbox is only needed to show its level in a permission request.
-    verdict = await run_to_completion(evaluation("verified")) if in_thread else evaluation("verified")()
-    if not isinstance(verdict, NeedsApproval):
-        return verdict
+    decision = await run_to_completion(evaluation("verified")) if in_thread else evaluation("verified")()
+    if not isinstance(decision, NeedsApproval):
+        return decision
     level = (await run.tool_context.proven_sandbox()).level
     return await run_to_completion(evaluation(level)) if in_thread else evaluation(level)()
 
@@ -130,28 +130,27 @@ async def _untrusted_texts(run: RunContext, *, commands: bool) -> list[Text]:
     With `commands`, files that the user attached count as untrusted too: they may name files to write, but must not
     decide which commands are run.
     """
-    states, row = [run.conversation.permissions], run.reader.session(run.session)
-    is_subagent = bool(row and row.parent)  # the messages to a sub-agent are written by an agent, not by the user
+    own = run.conversation.permissions
+    row = run.reader.session(run.session)
+    is_subagent = bool(row and row.parent)
+    states = [own]
     while row and row.parent and not run.is_replay:
         caller = run.callers.setdefault(row.parent, Conversation())
         async for entry in run.journal.read(row.parent, caller.last_seq):
             caller.apply(entry)
         states.append(caller.permissions)
         row = run.reader.session(row.parent)
-    texts = dict.fromkeys(
-        text
-        for state in states
-        for text in (
-            *state.untrusted_texts,
-            *(state.attached_texts if commands else ()),
-            *(
-                text
-                for text, typed in state.authorship.expanded.items()
-                if typed is not None or not (is_subagent and state is states[0])
-            ),
-            *(text for text, source in state.sources.items() if is_untrusted(source, trusted=run.trusted)),
-        )
-    )
+    texts: dict[Text, None] = {}
+    for state in states:
+        texts |= state.untrusted_texts
+        if commands:
+            texts |= state.attached_texts
+        # The messages to a sub-agent are written by an agent, not by the user.
+        by_agent = is_subagent and state is own
+        expanded = state.authorship.expanded.items()
+        texts |= dict.fromkeys(text for text, typed in expanded if typed is not None or not by_agent)
+        sources = state.sources.items()
+        texts |= dict.fromkeys(text for text, source in sources if is_untrusted(source, trusted=run.trusted))
     return list(texts)
 
 
@@ -159,11 +158,12 @@ def _dictation_reason(
     run: RunContext, untrusted_texts: Callable[[], Sequence[str]], scripts: Sequence[Script], call: ProposedCall
 ) -> str:
     """Return why untrusted content may have dictated a call or the scripts that it runs; "" if it has not."""
-    mark, words = partial(_content_mark, run.tool_context.broker), run.conversation.permissions.user_words
-    reason = dictation_reason(call, mark, untrusted_texts, words)
-    if reason or not scripts or is_written(call.subjects[0], words):
+    content_mark = partial(_content_mark, run.tool_context.broker)
+    user_words = run.conversation.permissions.user_words
+    reason = dictation_reason(call, content_mark, untrusted_texts, user_words)
+    if reason or not scripts or is_written(call.subjects[0], user_words):
         return reason
-    return script_reason(scripts, untrusted_texts(), words)
+    return script_reason(scripts, untrusted_texts(), user_words)
 
 
 def _is_trusted(context: ToolContext, path: str) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import PurePosixPath
 
@@ -15,6 +15,7 @@ from core.workspace.broker import FileBroker
 
 MAX_SEARCHED = 500  # number of files among which test files are searched for
 MAX_OUTPUT_CHARS = 8_000  # only this much of the end of an output is searched for paths
+SCRIPT_SUFFIXES = ("js", "ts", "mjs", "tsx", "jsx")
 _PYTHON_TEST = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py")
 _UNITTEST = re.compile(rb"^\s*(?:import unittest|from unittest)\b", re.MULTILINE)
 _PYTEST = re.compile(rb"^(?:import pytest\b|from pytest\b|(?:async )?def test_)", re.MULTILINE)
@@ -81,19 +82,22 @@ def _imports(path: str, broker: FileBroker) -> Iterator[str]:
     """Yield the files of the folder that a Python or JavaScript file imports."""
     text = _contents(path, broker).decode("utf-8", "replace")
     folder = PurePosixPath(path).parent
-    for package, names, module in _PYTHON_IMPORT.findall(text) if path.endswith(".py") else ():
+    python_imports = _PYTHON_IMPORT.findall(text) if path.endswith(".py") else []
+    for package, names, module in python_imports:
         base = (package or module).strip(".").replace(".", "/")
-        below = [f"{base}/{name.split()[0]}" for name in names.split(",") if name.strip()]
-        for candidate in (base, *below):
-            yield from _existing((f"{root}{candidate}.py" for root in ("", "src/", f"{folder}/")), broker)
+        submodules = [f"{base}/{name.split()[0]}" for name in names.split(",") if name.strip()]
+        for candidate in (base, *submodules):
+            if file := _first_file([f"{root}{candidate}.py" for root in ("", "src/", f"{folder}/")], broker):
+                yield file
     for target in _SCRIPT_IMPORT.findall(text):
         candidate = _normalized(folder / target)
-        yield from _existing((candidate, *(f"{candidate}.{end}" for end in ("js", "ts", "mjs", "tsx", "jsx"))), broker)
+        if file := _first_file([candidate, *(f"{candidate}.{suffix}" for suffix in SCRIPT_SUFFIXES)], broker):
+            yield file
 
 
-def _existing(candidates: Iterator[str] | tuple[str, ...], broker: FileBroker) -> list[str]:
-    """Return the first candidate that is a file, as a list."""
-    return [str(PurePosixPath(path)) for path in candidates if _contents(path, broker)][:1]
+def _first_file(candidates: Iterable[str], broker: FileBroker) -> str:
+    """Return the path of the first candidate that is a file; "" if none is."""
+    return next((str(PurePosixPath(path)) for path in candidates if _contents(path, broker)), "")
 
 
 def _normalized(path: PurePosixPath) -> str:

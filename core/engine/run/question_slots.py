@@ -33,7 +33,8 @@ class QuestionSlots:
         """Return whether the user may be asked this question. In the context, the caller records it."""
         async with self.lock:
             root = root_session(run.reader, run.session)
-            asked = await _asked(run.journal, root) | {name for name, at in self.reserved.items() if at == root}
+            reserved = {name for name, session in self.reserved.items() if session == root}
+            asked = await _asked(run.journal, root) | reserved
             is_admitted = len(asked - {question}) < question_limit(run)
             if is_admitted:
                 self.reserved[question] = root
@@ -48,7 +49,8 @@ async def _asked(journal: Journal, session: str) -> set[str]:
 
     A form with several questions counts once.
     """
-    asked, children = set[str](), list[str]()
+    asked: set[str] = set()
+    children: list[str] = []
     async for entry in journal.read(session):
         match entry.event:
             case RunStarted():

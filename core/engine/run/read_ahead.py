@@ -40,7 +40,8 @@ from core.workspace.broker import FileBroker
 
 RESULTS_OF_RUN = f"{RESULTS_PREFIX}{RUN.name}"
 CHANGES = (f"{RESULTS_PREFIX}{WRITE.name}", f"{RESULTS_PREFIX}{EDIT.name}")
-MAX_FILES, MAX_BYTES = 4, 4_000
+MAX_FILES = 4
+MAX_BYTES = 4_000
 MAX_DATA_BYTES = 500  # limit for files with DATA_SUFFIXES, which the agent had better search with commands
 DATA_SUFFIXES = (".csv", ".jsonl", ".log", ".tsv", ".txt")
 MAX_MESSAGE_CHARS = 4_000  # only this much of a user message is searched for file names and identifiers
@@ -60,14 +61,15 @@ _IDENTIFIER = re.compile(
 
 async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
     """Record calls that read the files that queued user messages are about. Return whether any were recorded."""
-    conversation, context = run.conversation, run.tool_context
     if not _can_call(run, choice, READ.name):
         return False
-    texts = [run.full_text(message.text) for message in conversation.queued if message.category == USER]
+    context = run.tool_context
+    texts = [run.full_text(message.text) for message in run.conversation.queued if message.category == USER]
     known, note = set(run.read_digests), NOTE
     names = await asyncio.to_thread(_files_to_read, texts, context.folder, context.broker, known)
     if not names and not known:
-        names, note = await asyncio.to_thread(_only_files, texts, context.folder, context.broker), ONLY_FILES_NOTE
+        note = ONLY_FILES_NOTE
+        names = await asyncio.to_thread(_only_files, texts, context.folder, context.broker)
     if names:
         await _record_calls(run, choice, READ.name, [{"path": name} for name in names], note)
     return bool(names)
@@ -80,9 +82,10 @@ async def run_tests_ahead(run: RunContext, choice: ModelChoice) -> bool:
     """
     broker = run.tool_context.broker
     task = "\n".join(run.full_text(message.text) for message in run.conversation.queued if message.category == USER)
-    if not _can_call(run, choice, RUN.name) or not (reports_failing_tests(task) or check_command(task)):
+    names_command = bool(check_command(task))
+    if not _can_call(run, choice, RUN.name) or not (names_command or reports_failing_tests(task)):
         return False
-    if check_command(task) and any(_short_text(name, broker) for name in named_files(task[:MAX_MESSAGE_CHARS])):
+    if names_command and any(_short_text(name, broker) for name in named_files(task[:MAX_MESSAGE_CHARS])):
         return False
     command = await asyncio.to_thread(task_check, run.conversation, task, broker)
     if command:
@@ -96,7 +99,8 @@ async def read_failed_files(run: RunContext, choice: ModelChoice) -> bool:
     Return whether any were recorded. Tests are left out if there is other code, because their output shows what they
     demand, and a small model confuses the two. Files that the model has already read are not read again.
     """
-    messages, broker = run.conversation.messages, run.tool_context.broker
+    messages = run.conversation.messages
+    broker = run.tool_context.broker
     if not _can_call(run, choice, READ.name) or run.conversation.queued or not messages:
         return False
     if messages[-1].category != RESULTS_OF_RUN or not messages[-1].failed:

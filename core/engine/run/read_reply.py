@@ -82,13 +82,13 @@ async def _record_reply(run: RunContext, reply: "_ArrivingReply", offered: Seque
         why = "It returned only reasoning." if reply.reasoning else "It returned neither text nor tool calls."
         raise ModelError(EMPTY_REPLY, why, "Try again, or choose another model.", retryable=True, kind="empty")
     run.seal_reply()
-    calls, correction = calls_to_record(run, reply.calls, offered)
-    replied = reply.to_event(calls, correction)
+    corrected = calls_to_record(run, reply.calls, offered)
+    replied = reply.to_event(corrected.calls, corrected.note)
     new_tokens = replied.usage.input - replied.usage.cache_read
     run.note_prompt_speed(run.conversation.last_request.model, new_tokens, reply.first_token_s)
     await run.record(replied)
     remember_written_calls(run)
-    await run.run_hooks("after_reply", text=replied.text.head, calls=[call.tool for call in calls])
+    await run.run_hooks("after_reply", text=replied.text.head, calls=[call.tool for call in replied.calls])
 
 
 class _ArrivingReply:
@@ -135,6 +135,7 @@ class _ArrivingReply:
         self._saved.clear()
 
     def to_event(self, calls: tuple[ToolCall, ...], correction: str) -> Replied:
+        """Return the event for the complete reply. `correction` is a note for the user about corrected calls, or ""."""
         last = self._last
         trim = without_repetition if last.stop_reason == REPEATED else str
         return Replied(

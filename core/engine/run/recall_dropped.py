@@ -1,6 +1,7 @@
 """The `recall_dropped` tool: reads compacted results, or the whole conversation, back from the event log."""
 
 from collections.abc import AsyncIterator, Sequence
+from typing import NamedTuple
 
 from core.domain.events import CallRefused, EventRecord, HarnessMessage, Replied, ToolReturned, UserMessage
 from core.domain.problems import Problem
@@ -18,13 +19,17 @@ MESSAGE_CHARS = 2_000  # characters of a user message or a reply in a line of th
 DETAIL_CHARS = 400  # characters of a note, an answer or the arguments of a call in a line of the conversation
 
 
+class DroppedContent(NamedTuple):
+    """The requested lines as text, with the attachment if an image or another binary file was requested."""
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+
+
 async def read_dropped(
     run: RunContext, arguments: RecallDroppedArguments, max_chars: int = MAX_CHARS
-) -> tuple[str, tuple[Attachment, ...]]:
-    """Return the requested lines as text, and the attachment if the ID names an image or another binary file.
-
-    Raise Problem if the ID is unknown or the requested lines do not exist.
-    """
+) -> DroppedContent:
+    """Return what the call requests. Raise Problem if the ID is unknown or the requested lines do not exist."""
     if 0 < arguments.end < arguments.start:
         cause = f"The end is line {arguments.end:,}, and the start is line {arguments.start:,}."
         raise Problem("The end is before the start.", cause, "Request an end of 0 to read as far as possible.")
@@ -32,9 +37,10 @@ async def read_dropped(
     if attachment := run.conversation.retired_attachments.get(arguments.id):
         if is_text(attachment):
             contents = run.attachment_bytes(attachment).decode("utf-8", "replace")
-            return _slice(contents.splitlines(), arguments, max_chars), ()
-        return f"{attachment.name} ({attachment.media_type}, {attachment.size:,} bytes)", (attachment,)
-    return await _dropped_text(run, arguments, max_chars), ()
+            return DroppedContent(_slice(contents.splitlines(), arguments, max_chars))
+        description = f"{attachment.name} ({attachment.media_type}, {attachment.size:,} bytes)"
+        return DroppedContent(description, (attachment,))
+    return DroppedContent(await _dropped_text(run, arguments, max_chars))
 
 
 async def _dropped_text(run: RunContext, arguments: RecallDroppedArguments, max_chars: int) -> str:
@@ -133,15 +139,15 @@ def _limited(lines: Sequence[str], start: int, max_chars: int, *, has_more: bool
     `start` is the number of the first line, `has_more` whether more lines follow the last one, and `total` the number
     of lines of the whole text, or 0 if it is unknown.
     """
-    fitting: list[str] = []
+    shown: list[str] = []
     size = 0
     for text_line in lines:
-        if fitting and size + len(text_line) > max_chars:
+        if shown and size + len(text_line) > max_chars:
             break
-        fitting.append(text_line if len(text_line) <= max_chars else text_line[:max_chars] + " …")
-        size += len(fitting[-1]) + 1
-    last = start + len(fitting) - 1
-    if has_more or len(fitting) < len(lines):
+        shown.append(text_line if len(text_line) <= max_chars else text_line[:max_chars] + " …")
+        size += len(shown[-1]) + 1
+    last = start + len(shown) - 1
+    if has_more or len(shown) < len(lines):
         of_total = f" of {total:,}" if total else ""
-        fitting.append(f"[Lines {start:,} to {last:,}{of_total}. Continue with start {last + 1}.]")
-    return "\n".join(fitting)
+        shown.append(f"[Lines {start:,} to {last:,}{of_total}. Continue with start {last + 1}.]")
+    return "\n".join(shown)

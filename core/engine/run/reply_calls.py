@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from core.domain.events import ToolCall
 from core.domain.ids import call_id
@@ -18,13 +19,18 @@ UNSEEN_OUTPUT_NOTE = "Changes were left out that the model had written before it
 TAGS_NOTE = "The tags that mark data were removed from the calls."
 
 
-def calls_to_record(
-    run: RunContext, calls: Sequence[RequestedCall], tools: Sequence[ToolSpec]
-) -> tuple[tuple[ToolCall, ...], str]:
-    """Return the calls of a reply with their IDs and corrected tool names and arguments.
+class CorrectedCalls(NamedTuple):
+    """The calls of a reply with their IDs and corrected tool names and arguments.
 
-    The second value is a note for the user on what was corrected; "" if nothing was.
+    `note` is for the user and says what was corrected; "" if nothing was.
     """
+
+    calls: tuple[ToolCall, ...]
+    note: str
+
+
+def calls_to_record(run: RunContext, calls: Sequence[RequestedCall], tools: Sequence[ToolSpec]) -> CorrectedCalls:
+    """Return the calls of a reply as they are to be recorded."""
     start = run.conversation.start
     boundary = start.boundary if start else ""
     clean = [replace(call, arguments=without_data_tags(call.arguments, boundary)) for call in calls]
@@ -39,7 +45,7 @@ def calls_to_record(
     recorded = tuple(
         ToolCall(call_id(turn, number), call.tool, Text(call.arguments)) for number, call in enumerate(kept, 1)
     )
-    return recorded, " ".join(filter(None, notes))
+    return CorrectedCalls(recorded, " ".join(filter(None, notes)))
 
 
 def _without_unseen_output(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
@@ -48,7 +54,9 @@ def _without_unseen_output(calls: Sequence[RequestedCall]) -> list[RequestedCall
     A small model writes such a file in place of the command's output, which it has not seen.
     """
     kept: list[RequestedCall] = []
+    has_command = False
     for call in calls:
-        if not (call.tool in {WRITE.name, EDIT.name} and any(other.tool == RUN.name for other in kept)):
+        has_command = has_command or call.tool == RUN.name
+        if not has_command or call.tool not in {WRITE.name, EDIT.name}:
             kept.append(call)
     return kept

@@ -18,7 +18,6 @@ from core.domain.events import (
     SessionEvent,
     ToolCall,
 )
-from core.domain.messages import Message
 from core.domain.permissions import PolicyDecision
 from core.domain.problems import Problem
 from core.domain.question import (
@@ -33,10 +32,19 @@ from core.domain.text import Attachment, Text
 from core.domain.tiers import NO_TIERS, Tiers, choose_model
 from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
 from core.engine.run.background_agents import BackgroundAgents
-from core.engine.run.execute import execute_call, file_changed_event
+from core.engine.run.execute import ExecutedCall, execute_call, file_changed_event
 from core.engine.run.required_calls import required_calls
 from core.engine.run.task_reminder import asked_file, task_reminder
-from core.engine.services.hooks import NO_OUTCOME, Hook, HookMoment, HookOutcome, decided, load_hooks, run_hooks
+from core.engine.services.hooks import (
+    NO_OUTCOME,
+    Hook,
+    HookMoment,
+    HookOutcome,
+    context_messages,
+    hook_outcome,
+    load_hooks,
+    run_hooks,
+)
 from core.engine.services.skills import SkillService
 from core.engine.state.conversation import Conversation
 from core.engine.state.live_updates import LiveUpdates
@@ -59,12 +67,11 @@ from core.tools.mcp_tools import mcp_tool_specs
 from core.tools.tool import Tool
 from core.tools.tool_context import ToolContext
 
-NO_OUTPUT, EMPTY_CONTENT = "(no output)", "(empty)"
+NO_OUTPUT = "(no output)"
+EMPTY_CONTENT = "(empty)"
 CLOCK_CHECK_S = 30.0
 
-CallExecutor = Callable[
-    [Tool, str, Any, ToolContext, dict[str, str]], Awaitable[tuple[list[SessionEvent], dict[str, bytes]]]
-]
+CallExecutor = Callable[[Tool, str, Any, ToolContext, dict[str, str]], Awaitable[ExecutedCall]]
 Delegation = Callable[["RunContext", ToolCall, DelegateArguments], Awaitable[None]]
 AgentCheck = Callable[["RunContext", ToolCall, CheckAgentArguments], Awaitable[None]]
 QuestionAdmission = Callable[["RunContext", str, str], AbstractAsyncContextManager[bool]]
@@ -103,7 +110,7 @@ class RunContext:
         pending_hooks: one asyncio.Event for each question whose hooks are still running.
         has_time_limits: whether questions and the run itself have time limits; in a replay they do not.
         opened_at: when the context was created, in microseconds. Earlier time does not count against the time limit of
-        a question, because Journeyman was closed.
+            a question, because Journeyman was closed.
         reading: the timeout around the reply that is being read. An urgent message makes it expire at once.
         prefix: the cached request prefix of the current start.
         models: returns a model by name.
@@ -124,6 +131,10 @@ class RunContext:
         callers: the sessions above this one by ID, as far as their events were read.
         resolution: the user's decision on unresolved calls, which also applies to sub-agents that are resumed.
         hooks: the user's hooks; None until they are loaded.
+        hook_stop: why a hook stops the run; "" if none does.
+        hooked_until: sequence number of the last user message for which the hooks were run.
+        ended_turns: number of turns after which the hooks for the end of a turn were run.
+        recorded_hooks: returns what the hooks of a moment decided in the recording; only for a replay.
         skills: the skill library; None if the run uses no skills.
         proposals: the store for changes that the agent proposes; None if it cannot propose changes.
         execute: executes a tool call; a replay returns the recorded outcome.
@@ -214,22 +225,21 @@ class RunContext:
 
     def request_prefix(self) -> RequestPrefix:
         """Return the request prefix. It is rebuilt when the start configuration or the tools to offer have changed."""
-        start, conversation = self.conversation.start, self.conversation
-        needs = (start, conversation.enabled_tools, bool(conversation.compactions or conversation.compacted_calls))
-        if start and any(new is not old for new, old in zip(needs, self.prefix.built_from, strict=True)):
+        conversation = self.conversation
+        start = conversation.start
+        compacted = bool(conversation.compactions or conversation.compacted_calls)
+        inputs = (start, conversation.enabled_tools, compacted)
+        if start and any(new is not old for new, old in zip(inputs, self.prefix.built_from, strict=True)):
             system = self.full_text(start.system_prompt)
-            tools = (
-                *tool_specs(
-                    start.tools,
-                    conversation.enabled_tools,
-                    compacted=bool(conversation.compactions or conversation.compacted_calls),
-                    compact=start.prompt_size == "compact",
-                ),
-                *self._mcp_tools(start),
-            )
-            weights = {"system": estimate_tokens(system), "tools": tool_tokens(tools)}
+            is_compact = start.prompt_size == "compact"
+            own_tools = tool_specs(start.tools, conversation.enabled_tools, compacted=compacted, compact=is_compact)
+            tools = (*own_tools, *self._mcp_tools(start))
+            counts = {"system": estimate_tokens(system), "tools": tool_tokens(tools)}
             self.prefix = RequestPrefix(
-                system, tools, {kind: tokens for kind, tokens in weights.items() if tokens}, needs
+                system=system,
+                tools=tools,
+                tokens={category: tokens for category, tokens in counts.items() if tokens},
+                built_from=inputs,
             )
         return self.prefix
 
@@ -240,32 +250,32 @@ class RunContext:
 
     def request(self) -> Request:
         """Build the request to send to the model now."""
-        prefix, conversation = self.request_prefix(), self.conversation
-        start = conversation.start
+        prefix = self.request_prefix()
+        conversation = self.conversation
         files = self.tool_context.broker
         reminder = task_reminder(conversation, files, self.full_text) if self.has_compact_prompt else []
         messages = [*conversation.messages, *reminder]
         expected = messages[-1].expected_reply if messages else None
-        role = (
-            "review"
-            if start and start.reviewed_session
-            else f"agent:{start.script_role}"
-            if start and start.script_role
-            else ""
-        )
         return Request(
             messages,
-            conversation.attempts,
-            role,
+            script_position=conversation.attempts,
+            purpose=self._purpose(),
             tools=prefix.tools,
             options=self.reply_options(),
             read_text=self.model_text,
             read_attachment=self.attachment_bytes,
             system_prompt=prefix.system,
-            output_schema=self._enforced_schema(start, expected),
+            output_schema=self._enforced_schema(conversation.start, expected),
             required_calls=required_calls(expected, prefix.tools) if self.has_compact_prompt else (),
             asked_file=asked_file(expected, files) if self.has_compact_prompt else None,
         )
+
+    def _purpose(self) -> str:
+        """Return the purpose of requests: a review or the work of a sub-agent; "" for a turn of the main agent."""
+        start = self.conversation.start
+        if start and start.reviewed_session:
+            return "review"
+        return f"agent:{start.script_role}" if start and start.script_role else ""
 
     def boundary(self) -> str:
         """Return the random token in the tags around untrusted content, which that content therefore cannot close."""
@@ -327,13 +337,15 @@ class RunContext:
 
     async def sandbox_events(self, tool: Tool) -> tuple[SessionEvent, ...]:
         """Return the event with the sandbox level if the tool runs commands and the run has not recorded it."""
-        walls = self.tool_context.lazy_sandbox
-        if tool.access != "execute" or walls.recorded or self.is_replay:  # A replay executes no commands.
+        lazy_sandbox = self.tool_context.lazy_sandbox
+        if tool.access != "execute" or lazy_sandbox.recorded or self.is_replay:  # A replay executes no commands.
             return ()
         sandbox = await self.tool_context.proven_sandbox()
-        walls.recorded = True
+        lazy_sandbox.recorded = True
         proof = sandbox.proof
-        return (SandboxTested(sandbox.name, sandbox.level, *((proof.escapes, proof.known_gaps) if proof else ())),)
+        escapes = proof.escapes if proof else ()
+        known_gaps = proof.known_gaps if proof else ()
+        return (SandboxTested(sandbox.name, sandbox.level, escapes, known_gaps),)
 
     async def command_ended(self, ended: CommandEnd) -> None:
         """Record the files that a background command has changed, and its end if it has ended (`ended.done`)."""
@@ -355,7 +367,7 @@ class RunContext:
 
     def full_text(self, text: Text) -> str:
         """Return a text in full, from its blob if it is not stored inline."""
-        return self.reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+        return self.reader.read_text(text)
 
     def model_text(self, text: Text) -> str:
         """Return a text as sent to the model: untrusted content is marked as data, with secrets redacted."""
@@ -369,8 +381,8 @@ class RunContext:
 
     def last_reply_text(self) -> str:
         """Return the text of the last reply, or "" if there is none."""
-        last: Message | None = next((m for m in reversed(self.conversation.messages) if m.role == "assistant"), None)
-        return last.text.head if last else ""
+        messages = reversed(self.conversation.messages)
+        return next((message.text.head for message in messages if message.role == "assistant"), "")
 
     async def run_hooks(self, moment: HookMoment, tool: str = "", **details: object) -> HookOutcome:
         """Run the user's hooks for this moment and tool; record their outcomes and the context that they add.
@@ -383,9 +395,9 @@ class RunContext:
             return NO_OUTCOME
         payload = {"session": self.session, "run": self.conversation.run, "model": self.model_name, **details}
         ran = await run_hooks(hooks, moment, tool, self.tool_context.folder, payload)
-        outcome, added = decided(ran)
+        outcome = hook_outcome(ran)
         if ran:
-            await self.record(*ran, *added)
+            await self.record(*ran, *context_messages(outcome))
         self.hook_stop = self.hook_stop or outcome.stop
         return outcome
 
@@ -443,7 +455,8 @@ class RunContext:
         answer = self.conversation.questions[question.id]
         assert answer is not None
         if answer.expired and question.on_unanswered == "pause":
-            self.pause_requested, self.pause_reason = True, "nobody answered in time"
+            self.pause_requested = True
+            self.pause_reason = "nobody answered in time"
         return answer
 
     async def _await_answer(self, question: Question, call_id: str, updated: asyncio.Event) -> None:
@@ -451,14 +464,7 @@ class RunContext:
 
         If the question expires, record its default answer. May return early; the caller checks for the answer.
         """
-        expires = (
-            self.has_time_limits and question.timeout_s > 0 and question.id not in self.conversation.being_answered
-        )
-        remaining_s = (
-            max(0.0, question.timeout_s - (now() - max(question.asked_at, self.opened_at)) / SECOND)
-            if expires
-            else None
-        )
+        remaining_s = self._seconds_to_answer(question)
         try:
             # The event loop's clock may stop while the computer sleeps, so compare with the time of day repeatedly.
             async with asyncio.timeout(None if remaining_s is None else min(remaining_s, CLOCK_CHECK_S)):
@@ -475,3 +481,11 @@ class RunContext:
                     await self.record(QuestionAnswered(question.id, call_id, expired_answer(question)))
             finally:
                 self.claimed.discard(question.id)
+
+    def _seconds_to_answer(self, question: Question) -> float | None:
+        """Return how long the user can still answer; None without a time limit or once the user has begun to."""
+        has_limit = self.has_time_limits and question.timeout_s > 0
+        if not has_limit or question.id in self.conversation.being_answered:
+            return None
+        passed_s = (now() - max(question.asked_at, self.opened_at)) / SECOND
+        return max(0.0, question.timeout_s - passed_s)

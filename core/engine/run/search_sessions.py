@@ -1,6 +1,7 @@
 """The `search_sessions` tool: finds messages, calls and results of earlier sessions in the folder."""
 
 from datetime import datetime
+from typing import NamedTuple
 
 from core.domain.clock import SECOND
 from core.domain.events import (
@@ -31,6 +32,13 @@ AROUND = 12  # number of events shown before and after a requested event
 LINE_CHARS = 800
 
 
+class _Excerpt(NamedTuple):
+    """A text for the model, and the IDs of the sessions that it comes from."""
+
+    text: str
+    sessions: set[str]
+
+
 async def search_sessions(run: RunContext, call: ToolCall, arguments: SearchSessionsArguments) -> None:
     """Execute a `search_sessions` call and record its result, which is marked as data for the model.
 
@@ -38,27 +46,34 @@ async def search_sessions(run: RunContext, call: ToolCall, arguments: SearchSess
     """
     started = CallStarted(call.id, SEARCH_SESSIONS, "search", f"earlier sessions: {arguments.query}")
     if run.is_replay:  # A replay may run without the other sessions: use the recorded result.
-        events, _ = await run.execute(READ, call.id, arguments, run.tool_context, run.read_digests)
-        await run.record(started, *events)
+        recorded = await run.execute(READ, call.id, arguments, run.tool_context, run.read_digests)
+        await run.record(started, *recorded.events)
         return
     try:
-        rows = _earlier_sessions(run)
-        names = {row.id for row in rows}
-        if arguments.session and arguments.session not in names:
-            raise Problem(f"There is no earlier session {arguments.session!r} in this folder.", "", "Search for it.")
-        if arguments.session and arguments.event:
-            text, found = _around(run, arguments.session, arguments.event), {arguments.session}
-        else:
-            text, found = _hits(run, arguments.query, {arguments.session} if arguments.session else names)
+        found = _search(run, arguments)
     except Problem as problem:
         await run.record(CallRefused(call.id, SEARCH_SESSIONS, Text(str(problem))))
         return
-    output = mark_as_data(text, ContentSource("memory", "earlier sessions"), run.boundary()) if found else text
-    before: list[SessionEvent] = [started]
-    label = source_label(ContentSource("import", "earlier sessions"))
-    if any(run.reader.untrusted_sources(name) for name in found):
-        before.append(UntrustedContentRead(call.id, label))
-    await run.record(*before, *with_excerpts(run, [ToolReturned(call.id, Text(output))]))
+    output = found.text
+    if found.sessions:
+        output = mark_as_data(found.text, ContentSource("memory", "earlier sessions"), run.boundary())
+    events: list[SessionEvent] = [started]
+    if any(run.reader.untrusted_sources(name) for name in found.sessions):
+        label = source_label(ContentSource("import", "earlier sessions"))
+        events.append(UntrustedContentRead(call.id, label))
+    await run.record(*events, *with_excerpts(run, [ToolReturned(call.id, Text(output))]))
+
+
+def _search(run: RunContext, arguments: SearchSessionsArguments) -> _Excerpt:
+    """Return what the call requests. Raise Problem if the session or the event does not exist."""
+    names = {row.id for row in _earlier_sessions(run)}
+    if not arguments.session:
+        return _hits(run, arguments.query, names)
+    if arguments.session not in names:
+        raise Problem(f"There is no earlier session {arguments.session!r} in this folder.", "", "Search for it.")
+    if not arguments.event:
+        return _hits(run, arguments.query, {arguments.session})
+    return _Excerpt(_around(run, arguments.session, arguments.event), {arguments.session})
 
 
 def _earlier_sessions(run: RunContext) -> list[SessionRow]:
@@ -71,16 +86,16 @@ def _earlier_sessions(run: RunContext) -> list[SessionRow]:
     ]
 
 
-def _hits(run: RunContext, query: str, names: set[str]) -> tuple[str, set[str]]:
+def _hits(run: RunContext, query: str, names: set[str]) -> _Excerpt:
+    """Return a line for each event of these sessions that contains the words of the query."""
     hits = run.reader.search(query, MAX_HITS, names)
     if not hits:
-        return "No earlier session in this folder contains these words.", set()
-    lines = [
-        f"session {hit.session}, event {hit.seq}, {datetime.fromtimestamp(hit.at / SECOND).astimezone():%Y-%m-%d}, "
-        f"{one_line(hit.title, 80)}: {hit.text}"
-        for hit in hits
-    ]
-    return "\n".join(lines), {hit.session for hit in hits}
+        return _Excerpt("No earlier session in this folder contains these words.", set())
+    lines = []
+    for hit in hits:
+        day = datetime.fromtimestamp(hit.at / SECOND).astimezone()
+        lines.append(f"session {hit.session}, event {hit.seq}, {day:%Y-%m-%d}, {one_line(hit.title, 80)}: {hit.text}")
+    return _Excerpt("\n".join(lines), {hit.session for hit in hits})
 
 
 def _around(run: RunContext, session: str, seq: int) -> str:
@@ -99,12 +114,13 @@ def _around(run: RunContext, session: str, seq: int) -> str:
 
 def _report_lines(run: RunContext, session: str, seq: int) -> list[str]:
     """Return the lines of the report on the run that contains event `seq`."""
-    builder, number = RunSummaryBuilder(run.full_text), 0
+    builder = RunSummaryBuilder(run.full_text)
+    run_number = 0
     for event_seq, event_run, at, kind, payload in run.reader.raw_events(session):
-        number = event_run if event_seq <= seq else number
+        run_number = event_run if event_seq <= seq else run_number
         builder.apply(EventRecord(session, event_seq, event_run, at, decode_event(kind, payload)))
-    if number not in builder.summaries:
+    if run_number not in builder.summaries:
         return []
-    report = report_run(builder.summaries[number])
-    lines = [f"Run {number}: {report.run.task}", report.narrative, *report_details(report)]
+    report = report_run(builder.summaries[run_number])
+    lines = [f"Run {run_number}: {report.run.task}", report.narrative, *report_details(report)]
     return [one_line(line, LINE_CHARS) for line in lines]

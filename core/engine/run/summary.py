@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from string import Template
+from typing import NamedTuple
 
 from core.domain.events import RequestSent, Usage
 from core.domain.messages import Message
@@ -25,8 +26,6 @@ CHARS_PER_TOKEN = 3.0  # a low estimate, so that a text cut to this length has n
 TIMEOUT_S = 180.0  # time limit for writing a summary
 MIN_SUMMARY_CHARS = 40  # characters; a shorter summary counts as empty
 MAX_SUMMARY_TOKENS = 4_000  # tokens of a summary
-# Maximum characters of a user message, a reply, a call and a result. If the transcript is too long, use the next step.
-SHORTENING_STEPS = ((2000, 1500, 400, 600), (1000, 600, 200, 200), (400, 300, 100, 80))
 TRANSCRIPT_SHARE = 0.6  # share of the context window that the transcript may take; the rest is for the reply
 UNKNOWN_WINDOW = 32_000  # tokens assumed if the context window of a model is unknown
 MAX_TO_DO_TOKENS = 1_000  # tokens of the to-do list after a summary
@@ -35,6 +34,32 @@ SUMMARY_HEADER = (
     "[Summary of the earlier conversation, written by Journeyman to save context. "
     'Read the original with {tool} and the id "{talk}".]\n'
 )
+
+
+class _MaxChars(NamedTuple):
+    """The maximum characters of each kind of line in a transcript."""
+
+    user_message: int
+    reply: int
+    call: int
+    result: int
+
+
+# If the transcript is too long, the next step is used.
+SHORTENING_STEPS = (
+    _MaxChars(user_message=2000, reply=1500, call=400, result=600),
+    _MaxChars(user_message=1000, reply=600, call=200, result=200),
+    _MaxChars(user_message=400, reply=300, call=100, result=80),
+)
+OUTLINE_CHARS = _MaxChars(user_message=500, reply=200, call=120, result=80)
+
+
+class _SummaryReply(NamedTuple):
+    """The text of a model's summary, and what the request for it used. `cost` is in US dollars; None if unknown."""
+
+    text: str
+    usage: Usage
+    cost: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,61 +85,56 @@ async def summarize(run: RunContext, messages: Sequence[Message], max_tokens: in
     max_tokens = min(max_tokens, MAX_SUMMARY_TOKENS)
     header = SUMMARY_HEADER.format(tool=RECALL_DROPPED, talk=CONVERSATION)
     choice = choose_model(run.tiers(), run.model_name, ("summary",))
-    error, spent, cost = ErrorDetails("The summary was empty."), Usage(), None
+    error = ErrorDetails("The summary was empty.")
+    usage = Usage()
+    cost: float | None = None
     for name in (choice.model, *choice.fallbacks):
         try:
-            text, last = await _request_summary(run, name, choice, messages, max_tokens)
+            reply = await _request_summary(run, name, choice, messages, max_tokens)
         except Problem as problem:
             error = problem.details
             continue
         except TimeoutError:
             error = ErrorDetails("The summary took too long.", f"It was not complete after {TIMEOUT_S:g} seconds.")
             continue
-        used = last.usage or Usage()
-        spent = Usage(spent.input + used.input, spent.output + used.output)
-        cost = cost if last.cost is None else (cost or 0.0) + last.cost
-        if len(text) >= MIN_SUMMARY_CHARS:
-            return ContextSummary(header + shorten(text, max_tokens), name, spent, cost=cost)
-    return ContextSummary(header + shorten(outline(messages, max_tokens), max_tokens), "", spent, error, cost)
+        usage = Usage(input=usage.input + reply.usage.input, output=usage.output + reply.usage.output)
+        cost = cost if reply.cost is None else (cost or 0.0) + reply.cost
+        if len(reply.text) >= MIN_SUMMARY_CHARS:
+            return ContextSummary(header + shorten(reply.text, max_tokens), name, usage, cost=cost)
+    text = header + shorten(outline(messages, max_tokens), max_tokens)
+    return ContextSummary(text, usage=usage, error=error, cost=cost)
 
 
 async def _request_summary(
     run: RunContext, name: str, choice: ModelChoice, messages: Sequence[Message], max_tokens: int
-) -> tuple[str, ReplyDelta]:
-    """Request a summary from the model `name`. Return its text, and the merged delta with the usage and cost.
-
-    Stop reading once the reply is ten times longer than allowed.
-    """
+) -> _SummaryReply:
+    """Request a summary from the model `name`. Stop reading once the reply is ten times longer than allowed."""
     model = run.model_of(name)
     max_chars = round((model.window or UNKNOWN_WINDOW) * TRANSCRIPT_SHARE * CHARS_PER_TOKEN)
-    request = Request(
-        [Message("user", Text(_prompt(transcript(messages, max_chars), max_tokens)))],
-        max(0, run.conversation.compactions),
-        "summary",
-    )
-    window, why = model.window, choice.reason or "a summary"
+    prompt = _prompt(transcript(messages, max_chars), max_tokens)
+    request = Request([Message("user", Text(prompt))], script_position=run.conversation.compactions, purpose="summary")
     await run.record(
         RequestSent(
             model=name,
             turn=run.conversation.turns,
             tier=choice.tier,
-            reason=why,
-            tokens={SUMMARY: estimate_tokens(request.messages[0].text.head)},
-            context_window=window,
+            reason=choice.reason or "a summary",
+            tokens={SUMMARY: estimate_tokens(prompt)},
+            context_window=model.window,
             purpose="summary",
         )
     )
     chunks: list[str] = []
-    last, size = ReplyDelta(), 0
-    stream = model.stream(request)
-    async with asyncio.timeout(TIMEOUT_S), contextlib.aclosing(stream) as deltas:
+    size = 0
+    merged = ReplyDelta()
+    async with asyncio.timeout(TIMEOUT_S), contextlib.aclosing(model.stream(request)) as deltas:
         async for delta in deltas:
             chunks.append(delta.text)
-            last = last.merge(delta)
+            merged = merged.merge(delta)
             size += len(delta.text)
             if size > max_tokens * CHARS_PER_TOKEN * 10:
                 break
-    return "".join(chunks).strip(), last
+    return _SummaryReply("".join(chunks).strip(), merged.usage or Usage(), merged.cost)
 
 
 def to_do_list(messages: Sequence[Message], summarized: Collection[int], full_text: Callable[[Text], str]) -> str:
@@ -125,7 +145,9 @@ def to_do_list(messages: Sequence[Message], summarized: Collection[int], full_te
     """
     for index, message in reversed(tuple(enumerate(messages))):
         if message.category == TO_DO and not message.failed:
-            return "" if index not in summarized else TO_DO_HEADER + shorten(full_text(message.text), MAX_TO_DO_TOKENS)
+            if index not in summarized:
+                return ""
+            return TO_DO_HEADER + shorten(full_text(message.text), MAX_TO_DO_TOKENS)
         if message.category == SUMMARY and index in summarized:
             _, separator, earlier = full_text(message.text).rpartition(TO_DO_HEADER)
             return separator + earlier if separator else ""
@@ -155,7 +177,7 @@ def transcript(messages: Sequence[Message], max_chars: int) -> str:
     lines: list[str] = []
     redacted = [_redacted(message) for message in messages]
     for limits in SHORTENING_STEPS:
-        lines = [line for message in redacted for line in _transcript_lines(message, *limits)]
+        lines = [line for message in redacted for line in _transcript_lines(message, limits)]
         if sum(map(len, lines)) + len(lines) <= max_chars:
             return "\n".join(lines)
     return "\n".join(_without_middle(lines, max_chars))
@@ -169,12 +191,12 @@ def outline(messages: Sequence[Message], max_tokens: int) -> str:
         line
         for message in messages
         if message.category != SUMMARY
-        for line in _transcript_lines(_redacted(message), 500, 200, 120, 80)
+        for line in _transcript_lines(_redacted(message), OUTLINE_CHARS)
     ]
-    room = max(100, max_tokens - estimate_tokens(older))
+    remaining_tokens = max(100, max_tokens - estimate_tokens(older))
     size = estimate_tokens("\n".join(lines))
-    if size > room:
-        lines = _without_middle(lines, int(sum(map(len, lines)) * room / size))
+    if size > remaining_tokens:
+        lines = _without_middle(lines, int(sum(map(len, lines)) * remaining_tokens / size))
     return "\n".join(part for part in (older, *lines) if part)
 
 
@@ -184,30 +206,32 @@ def _redacted(message: Message) -> Message:
     return replace(message, text=Text(FULL_REDACTOR.redact(message.text.head)), calls=tuple(calls))
 
 
-def _transcript_lines(message: Message, person: int, agent: int, call: int, result: int) -> list[str]:
-    head = message.text.head
+def _transcript_lines(message: Message, limits: _MaxChars) -> list[str]:
+    text = message.text.head
     if message.role == "tool":
-        return [f"Result of {message.call_id}{' (failed)' if message.failed else ''}: {one_line(head, result)}"]
+        return [f"Result of {message.call_id}{' (failed)' if message.failed else ''}: {one_line(text, limits.result)}"]
     if message.category == SUMMARY:
-        return ["Earlier summary:", head.partition("\n")[2], "After that summary:"]
+        return ["Earlier summary:", text.partition("\n")[2], "After that summary:"]
     if message.role == "assistant":
-        lines = [f"Agent: {one_line(head, agent)}"] if head else []
+        lines = [f"Agent: {one_line(text, limits.reply)}"] if text else []
         return lines + [
-            f"Call {tool_call.id}: {tool_call.tool} {one_line(tool_call.arguments.head, call)}"
-            for tool_call in message.calls
+            f"Call {call.id}: {call.tool} {one_line(call.arguments.head, limits.call)}" for call in message.calls
         ]
     label = {USER: "User", HARNESS: "Note"}.get(message.category, "Context")
-    return [f"{label}: {one_line(head, person)}"]
+    return [f"{label}: {one_line(text, limits.user_message)}"]
 
 
 def _without_middle(lines: list[str], max_chars: int) -> list[str]:
     """Return the first lines, up to a third of `max_chars` characters, and the last lines in the remaining space."""
-    first, last, size = 0, 0, 0
-    while first < len(lines) and size + len(lines[first]) < max_chars / 3:
-        size += len(lines[first]) + 1
-        first += 1
-    while last < len(lines) - first and size + len(lines[-1 - last]) < max_chars:
-        size += len(lines[-1 - last]) + 1
-        last += 1
-    omitted = len(lines) - first - last
-    return [*lines[:first], *([f"[… {omitted:,} lines omitted …]"] if omitted else []), *lines[len(lines) - last :]]
+    size = 0
+    start = 0  # The index of the first line that is left out.
+    while start < len(lines) and size + len(lines[start]) < max_chars / 3:
+        size += len(lines[start]) + 1
+        start += 1
+    end = len(lines)  # The index of the first line after those that are left out.
+    while end > start and size + len(lines[end - 1]) < max_chars:
+        size += len(lines[end - 1]) + 1
+        end -= 1
+    if start == end:
+        return lines
+    return [*lines[:start], f"[… {end - start:,} lines omitted …]", *lines[end:]]

@@ -1,7 +1,6 @@
 """The message that repeats the task to a small model after a tool result, and the file that the task asks for."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import NamedTuple
 
 from core.domain.events import READ_AHEAD, ExpectedReply
@@ -58,7 +57,8 @@ NEW_CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence how {1} has to
 FAILED_CHECK_REMINDER = "[`{0}` fails. First say in one sentence why. {1}]"
 SAME_TEXT_REMINDER = "[The task is: {0}\nThe file has this text already. First say what is missing. {1}]"
 WHOLE_TEXT = "Then give the whole new text of {} in one code block."
-RESULTS_OF_READ, RESULTS_OF_WRITE = f"{RESULTS_PREFIX}{READ.name}", f"{RESULTS_PREFIX}{WRITE.name}"
+RESULTS_OF_READ = f"{RESULTS_PREFIX}{READ.name}"
+RESULTS_OF_WRITE = f"{RESULTS_PREFIX}{WRITE.name}"
 RESULTS_OF_FILE_TOOLS = (RESULTS_OF_READ, RESULTS_OF_WRITE, f"{RESULTS_PREFIX}{EDIT.name}")
 MAX_REMINDER_CHARS = 400
 MAX_CODE_BYTES = 1_500  # larger files are edited, because a small model takes long to write a whole file
@@ -79,7 +79,7 @@ def task_check(conversation: Conversation, task: str, broker: FileBroker) -> str
     """
     if (named := check_command(task)) or not reports_failing_tests(task):
         return named
-    since = max(conversation.task, default=0)
+    since = conversation.task_seq
     command = first_command(conversation, since) or find_test_command(broker)
     return "" if command and is_missing_program(failed_output(conversation, command, since)) else command
 
@@ -87,7 +87,7 @@ def task_check(conversation: Conversation, task: str, broker: FileBroker) -> str
 def files_to_repair(conversation: Conversation, task: str, broker: FileBroker) -> list[str]:
     """Return the files that the output of the failed check is about; [] if it did not fail or shows no file."""
     command = task_check(conversation, task, broker)
-    output = failed_output(conversation, command, max(conversation.task, default=0)) if command else ""
+    output = failed_output(conversation, command, conversation.task_seq) if command else ""
     return files_of_failure(output, broker)
 
 
@@ -110,40 +110,58 @@ def task_reminder(conversation: Conversation, broker: FileBroker, full_text: Cal
 
 
 def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) -> _Reminder | None:
-    last, short = conversation.messages[-1], shortened(task)
-    code = code_to_write(conversation, task, broker)
+    last = conversation.messages[-1]
     if last.failed:
-        if last.call_id == conversation.last_refused:
-            return None
-        check = task_check(conversation, task, broker)
-        if code and check and _ran(conversation, check):
-            return _Reminder(FAILED_CHECK_REMINDER.format(check, WHOLE_TEXT.format(code)), code)
-        return _Reminder(FAILURE_REMINDER.format(short)) if last.category in RESULTS_OF_FILE_TOOLS else None
+        return _after_failure(conversation, task, broker)
+    short = shortened(task)
     missing = missing_file(task, broker)
     if not (implies_work(task) or missing):
         if conversation.stop_reason == READ_AHEAD and asks_for_calculation(task):
             return _Reminder(CALCULATION_REMINDER.format(short, _column_note(task, broker)))
         return _Reminder(ANSWER_REMINDER.format(short))
+    code = code_to_write(conversation, task, broker)
     if conversation.stop_reason == READ_AHEAD and last.category == RESULTS_OF_READ:
         if code:
-            whole = WHOLE_TEXT.format(code)
-            check = task_check(conversation, task, broker)
-            if check and files_to_repair(conversation, task, broker):
-                return _Reminder(TESTED_CODE_REMINDER.format(short, check, code, whole), code)
-            text = NEW_CODE_REMINDER.format(short, code, whole) if missing else CODE_REMINDER.format(short, whole)
-            return _Reminder(text, code)
-        return _Reminder(_work_reminder(task, missing).format(short, missing))
+            return _code_reminder(conversation, task, broker, code, is_new=bool(missing))
+        return _work_reminder(task, missing)
     if code and last.category == RESULTS_OF_WRITE and last.text.head.endswith(NOTHING_CHANGED):
         return _Reminder(SAME_TEXT_REMINDER.format(short, WHOLE_TEXT.format(code)), code)
     return None
 
 
-def _work_reminder(task: str, missing: str) -> str:
+def _after_failure(conversation: Conversation, task: str, broker: FileBroker) -> _Reminder | None:
+    """Return the reminder after a failed call; None after one that was refused or that does not concern a file."""
+    last = conversation.messages[-1]
+    if last.call_id == conversation.last_refused:
+        return None
+    code = code_to_write(conversation, task, broker)
+    check = task_check(conversation, task, broker)
+    if code and check and _ran(conversation, check):
+        return _Reminder(FAILED_CHECK_REMINDER.format(check, WHOLE_TEXT.format(code)), code)
+    return _Reminder(FAILURE_REMINDER.format(shortened(task))) if last.category in RESULTS_OF_FILE_TOOLS else None
+
+
+def _code_reminder(conversation: Conversation, task: str, broker: FileBroker, file: str, *, is_new: bool) -> _Reminder:
+    """Return the reminder that asks for the whole new text of a source file."""
+    short = shortened(task)
+    whole = WHOLE_TEXT.format(file)
+    check = task_check(conversation, task, broker)
+    if check and files_to_repair(conversation, task, broker):
+        return _Reminder(TESTED_CODE_REMINDER.format(short, check, file, whole), file)
+    text = NEW_CODE_REMINDER.format(short, file, whole) if is_new else CODE_REMINDER.format(short, whole)
+    return _Reminder(text, file)
+
+
+def _work_reminder(task: str, missing: str) -> _Reminder:
+    """Return the reminder that asks for the next call. `missing` is a file that the task asks to create, or ""."""
+    short = shortened(task)
     if asks_for_file_move(task):
-        return MOVE_REMINDER
+        return _Reminder(MOVE_REMINDER.format(short))
     if asks_for_file_copy(task):
-        return COPY_REMINDER
-    return CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
+        return _Reminder(COPY_REMINDER.format(short))
+    if missing:
+        return _Reminder(CREATE_REMINDER.format(short, missing))
+    return _Reminder((FAULT_REMINDER if reports_fault(task) else WORK_REMINDER).format(short))
 
 
 def _column_note(task: str, broker: FileBroker) -> str:
@@ -173,10 +191,13 @@ def code_to_write(conversation: Conversation, task: str, broker: FileBroker) -> 
     if not name and reports_fault(task):
         sources = [path for path in files_to_repair(conversation, task, broker) if is_code_file(path)]
         name = sources[0] if len(sources) == 1 else ""
-    with suppress(Problem):  # The path is a folder or outside the project folder.
-        if name and ((status := broker.stat(name)) is None or status.st_size <= MAX_CODE_BYTES):
-            return name
-    return ""
+    if not name:
+        return ""
+    try:
+        status = broker.stat(name)
+    except Problem:  # The path is a folder or outside the project folder.
+        return ""
+    return name if status is None or status.st_size <= MAX_CODE_BYTES else ""
 
 
 def asked_file(expected: ExpectedReply | None, broker: FileBroker) -> AskedFile | None:

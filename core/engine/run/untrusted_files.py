@@ -42,21 +42,22 @@ def with_untrusted_files(run: RunContext, tool: Tool, call: str, parameters: Any
 
 def paths_label(run: RunContext, paths: Iterable[str]) -> str:
     """Return the label of the untrusted files among these paths; "" if none is, or if the run has recorded it."""
-    return "" if run.is_replay else _new(run, _label(run, matching_files(run, paths)))
+    return "" if run.is_replay else _unless_recorded(run, _label(run, matching_files(run, paths)))
 
 
 def folder_label(run: RunContext) -> str:
     """Return the label of all untrusted files in the run's folder; "" if none exist, or if the run has recorded it."""
-    return _new(run, _label(run, run.reader.untrusted_files(str(run.tool_context.folder))))
+    return _unless_recorded(run, _label(run, run.reader.untrusted_files(str(run.tool_context.folder))))
 
 
-def _new(run: RunContext, label: str) -> str:
+def _unless_recorded(run: RunContext, label: str) -> str:
     return "" if label in run.conversation.permissions.untrusted else label
 
 
 def _read_files(
     run: RunContext, tool: Tool, parameters: Any, events: Sequence[SessionEvent]
 ) -> Iterable[UntrustedFile]:
+    """Return the untrusted files that a call has read, or whose names it has listed."""
     output = next((event.output for event in events if isinstance(event, ToolReturned)), None)
     if output is None or run.is_replay:
         return ()
@@ -84,22 +85,29 @@ def matching_files(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]
     """
     if not run.reader.has_untrusted_files():
         return []
-    broker, folder = run.tool_context.broker, str(run.tool_context.folder)
     matches = []
     for path in paths:
-        body, names = b"", {path: None}
-        with suppress(Problem, OSError, ValueError):
-            names[broker.resolve(path)] = None
-            body = broker.read(path, WRITE_LIMIT)
-        # Match the contents that the run has read, and the current contents, which a failed edit or a search reveals.
-        digests = {run.read_digests.get(normalized_path(path), ""), content_digest(body) if body else ""}
-        known = digests - {""} or {""}
-        files = [
-            FileContent(absolute_path(folder, name), digest, len(body)) for name in names for digest in sorted(known)
-        ]
-        matched = run.reader.match_untrusted_files(files)
+        matched = run.reader.match_untrusted_files(_possible_contents(run, path))
         matches += [replace(row, path=name) for name, row in list(matched.items())[:1]]
     return matches
+
+
+def _possible_contents(run: RunContext, path: str) -> list[FileContent]:
+    """Return a file by its path and its resolved path, with the contents that a call may have read from it."""
+    broker = run.tool_context.broker
+    paths = {path: None}
+    body = b""
+    with suppress(Problem, OSError, ValueError):
+        paths[broker.resolve(path)] = None
+        body = broker.read(path, WRITE_LIMIT)
+    # The contents that the run has read, and the current contents, which a failed edit or a search reveals.
+    digests = {run.read_digests.get(normalized_path(path), ""), content_digest(body) if body else ""} - {""}
+    folder = str(run.tool_context.folder)
+    return [
+        FileContent(absolute_path(folder, name), digest, len(body))
+        for name in paths
+        for digest in sorted(digests or {""})
+    ]
 
 
 def _named(run: RunContext, names: set[str]) -> list[UntrustedFile]:
@@ -148,7 +156,7 @@ def _shared_history(run: RunContext) -> list[UntrustedFile]:
     """Return the row of the git repository to which the run's linked worktree belongs, if its history is untrusted."""
     if not run.reader.has_untrusted_files() or not (folders := worktree_git_folders(run.tool_context.folder)):
         return []
-    return list(run.reader.match_untrusted_files([FileContent(str(folders.common))]).values())
+    return list(run.reader.match_untrusted_files([FileContent(str(folders[1]))]).values())
 
 
 def _label(run: RunContext, rows: Iterable[UntrustedFile]) -> str:

@@ -18,7 +18,9 @@ from core.tools.skill_tools import USE_SKILL, UseSkillArguments, use_skill_text
 
 MAX_CHARS = 100_000  # a longer skill or file is truncated in the result
 MAX_LISTED_FILES = 100
-ALLOW, ASK_EACH_TIME = "Allow for this run", "Ask each time"
+# Options of a question; the answer contains the chosen label.
+ALLOW = "Allow for this run"
+ASK_EACH_TIME = "Ask each time"
 ALLOWED_TOOL = re.compile(r"([A-Za-z_]+)(?:\((.*)\))?")
 EXTERNAL_TOOL_NAMES = {
     "bash": "run",
@@ -35,7 +37,9 @@ async def use_skill(run: RunContext, call: ToolCall, arguments: UseSkillArgument
     started = CallStarted(call.id, USE_SKILL, "skill", use_skill_text(arguments))
     tools: tuple[str, ...] = ()
     try:
-        skills, offered = _offered(run, arguments.name)
+        offered = _find_offered(run, arguments.name)
+        skills = run.skills
+        assert skills is not None
         if earlier_call := _loading_call(run, offered, arguments.file):
             position = f"as the result of {earlier_call}"
             note = f"[This skill is already in the conversation above, {position}. It has not changed.]"
@@ -45,7 +49,8 @@ async def use_skill(run: RunContext, call: ToolCall, arguments: UseSkillArgument
             output = _file_text(skills, offered, arguments.file)
         else:
             skill = _read_skill(skills, offered)
-            output, tools = _skill_text(skills, offered, skill), skill.tools
+            output = _skill_text(skills, offered, skill)
+            tools = skill.tools
     except Problem as problem:
         await run.record(started, ToolReturned(call.id, Text(str(problem)), failed=True))
         return
@@ -62,26 +67,22 @@ async def use_skill(run: RunContext, call: ToolCall, arguments: UseSkillArgument
     await run.record(started, event, ToolReturned(call.id, Text(output)))
 
 
-def _offered(run: RunContext, name: str) -> tuple[SkillService, OfferedSkill]:
+def _find_offered(run: RunContext, name: str) -> OfferedSkill:
     """Return the skill that the run was offered under a name. Raise Problem if there is none."""
     skills = {skill.name: skill for skill in run.conversation.start.skills} if run.conversation.start else {}
     if run.skills is None or name not in skills:
         close = ", ".join(get_close_matches(name, skills, n=3))
         fix = f"Did you mean: {close}?" if close else f"The skills are: {', '.join(sorted(skills)) or 'none'}."
         raise Problem(f"There is no skill {name!r} in this run.", "", fix)
-    return run.skills, skills[name]
+    return skills[name]
 
 
 def _loading_call(run: RunContext, offered: OfferedSkill, file: str) -> str:
     """Return the ID of the call that loaded this file of the skill, if its result was not compacted; otherwise ""."""
     identity = (offered.key, offered.version, file)
     calls = {call for call, use in run.conversation.skills_used.items() if (use.key, use.version, use.file) == identity}
-    complete_results = (
-        m.call_id
-        for m in run.conversation.messages
-        if m.role == "tool" and m.call_id not in run.conversation.compacted_calls
-    )
-    return next((call for call in complete_results if call in calls), "")
+    results = (message.call_id for message in run.conversation.messages if message.role == "tool")
+    return next((call for call in results if call in calls and call not in run.conversation.compacted_calls), "")
 
 
 def _read_skill(skills: SkillService, offered: OfferedSkill) -> Skill:

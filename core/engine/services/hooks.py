@@ -8,7 +8,7 @@ commands of an agent can change those.
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -24,23 +24,41 @@ from core.workspace.program_search import own_path
 from core.workspace.running_command import start_command
 
 HookMoment = Literal[
-    "run_start", "user_message", "memories_recalled", "before_compaction", "after_compaction", "turn_start",
-    "before_request", "after_reply", "before_calls", "before_call", "question", "after_call", "call_failed",
-    "after_calls", "turn_end", "before_end", "run_end",
-]  # fmt: skip
+    "run_start",
+    "user_message",
+    "memories_recalled",
+    "before_compaction",
+    "after_compaction",
+    "turn_start",
+    "before_request",
+    "after_reply",
+    "before_calls",
+    "before_call",
+    "question",
+    "after_call",
+    "call_failed",
+    "after_calls",
+    "turn_end",
+    "before_end",
+    "run_end",
+]
 HOOK_MOMENTS: tuple[HookMoment, ...] = get_args(HookMoment)
 HOOKS_FILE = "hooks.toml"
 HOOK_REASON = "your hook"  # begins the recorded reason of each harness message that comes from a hook
 MAX_FILE_BYTES = 64 << 10
-MAX_TIMEOUT_S, DEFAULT_TIMEOUT_S = 600.0, 10.0
+MAX_TIMEOUT_S = 600.0
+DEFAULT_TIMEOUT_S = 10.0
 REFUSAL_EXIT_CODE = 2  # A hook exits with this code to refuse a call.
 MAX_OUTPUT_CHARS = 20_000
-CONTEXT_MOMENTS: frozenset[HookMoment] = frozenset(
-    (
-        "run_start", "user_message", "memories_recalled", "before_compaction", "after_compaction", "turn_start",
-        "before_calls", "before_call", "after_call", "call_failed", "after_calls",
-    )
-)  # fmt: skip
+# The moments at which a hook can add context to the conversation.
+CONTEXT_MOMENTS = frozenset(HOOK_MOMENTS) - {
+    "before_request",
+    "after_reply",
+    "question",
+    "turn_end",
+    "before_end",
+    "run_end",
+}
 # The keys in the JSON object that a hook may print, and the moments at which each has an effect.
 DIRECTIVES: Mapping[str, frozenset[HookMoment]] = {
     "context": CONTEXT_MOMENTS,
@@ -113,8 +131,8 @@ def load_hooks(data: Path) -> tuple[Hook, ...]:
 def _package_hooks(data: Path) -> Iterator[Hook]:
     index = PackageIndex(data)
     for package in index.packages():
-        state, root = index.state(package), index.folder(package.name)
-        if state == "trusted":
+        if index.state(package) == "trusted":
+            root = index.folder(package.name)
             try:
                 yield from [replace(hook, place=data, root=root) for hook in read_hooks(root / HOOKS_FILE)]
             except (OSError, ValueError) as error:  # An older version of Journeyman may have accepted the file.
@@ -152,7 +170,8 @@ def _parse(entry: Any, data: Path) -> Hook:
     name = former_names.HOOK_MOMENTS.get(name, name) if isinstance(name, str) else name
     on = next((moment for moment in HOOK_MOMENTS if moment == name), None)
     command = entry.get("command")
-    tools, time_s = entry.get("tools", []), entry.get("time_s", DEFAULT_TIMEOUT_S)
+    tools = entry.get("tools", [])
+    time_s = entry.get("time_s", DEFAULT_TIMEOUT_S)
     if on is None:
         raise ValueError(f"on: {entry.get('on')!r} is not one of {', '.join(HOOK_MOMENTS)}")
     if not isinstance(command, str) or not command.strip():
@@ -173,44 +192,58 @@ async def run_hooks(
     """
     ran: list[HookRan] = []
     for hook in hooks:
-        if hook.matches(moment, tool):
-            done = await _run(hook, folder, {"moment": moment, "folder": str(folder), **payload})
-            ran.append(replace(done, reason=done.reason or directive_error(done, done.output.head)))
-            outcome = hook_outcome([(ran[-1], ran[-1].output.head)])
-            if ran[-1].blocked or outcome.result is not None:
-                break
-            if outcome.arguments and isinstance(call := payload.get("call"), dict):
-                payload = {**payload, "call": {**call, "arguments": outcome.arguments}}
+        if not hook.matches(moment, tool):
+            continue
+        done = await _run(hook, folder, {"moment": moment, "folder": str(folder), **payload})
+        done = replace(done, reason=done.reason or directive_error(done, done.output.head))
+        ran.append(done)
+        outcome = hook_outcome([done])
+        if done.blocked or outcome.result is not None:
+            break
+        call = payload.get("call")
+        if outcome.arguments and isinstance(call, dict):
+            payload = {**payload, "call": {**call, "arguments": outcome.arguments}}
     return ran
 
 
-def hook_outcome(ran: Sequence[tuple[HookRan, str]]) -> HookOutcome:
-    """Combine the decisions of hooks that have run, each given with its full output. The first refusal wins."""
+def hook_outcome(ran: Sequence[HookRan], read_text: Callable[[Text], str] = lambda text: text.head) -> HookOutcome:
+    """Combine the decisions of hooks that have run. The first refusal wins.
+
+    `read_text` returns their full output, which may be in a blob once it is recorded.
+    """
     outcome = NO_OUTCOME
-    for done, output in ran:
+    for done in ran:
+        output = read_text(done.output)
         if done.blocked:
             return replace(outcome, refusal=output.strip() or done.reason or "no reason was given")
-        words = _directives(done, output)
-        outcome = HookOutcome(
-            context=(*outcome.context, *([str(words["context"])] if words.get("context") else [])),
-            arguments=json.dumps(words["arguments"], ensure_ascii=False) if "arguments" in words else outcome.arguments,
-            result=str(words["result"]) if "result" in words else outcome.result,
-            failed=bool(words.get("failed", outcome.failed)),
-            stop=outcome.stop or str(words.get("stop", "")),
-        )
+        outcome = _with_directives(outcome, _directives(done, output))
     return outcome
 
 
-def decided(ran: Sequence[HookRan]) -> tuple[HookOutcome, list[HarnessMessage]]:
-    """Return the combined decisions of hooks that have just run, and messages with the context that they add."""
-    outcome, why = hook_outcome([(done, done.output.head) for done in ran]), f"{HOOK_REASON} adds context"
-    return outcome, [HarnessMessage(Text(f"[A user hook adds: {text}]"), why) for text in outcome.context]
+def _with_directives(outcome: HookOutcome, directives: Mapping[str, Any]) -> HookOutcome:
+    """Return the outcome after another hook, which has printed these directives."""
+    if context := directives.get("context"):
+        outcome = replace(outcome, context=(*outcome.context, str(context)))
+    if "arguments" in directives:
+        outcome = replace(outcome, arguments=json.dumps(directives["arguments"], ensure_ascii=False))
+    if "result" in directives:
+        outcome = replace(outcome, result=str(directives["result"]))
+    return replace(
+        outcome,
+        failed=bool(directives.get("failed", outcome.failed)),
+        stop=outcome.stop or str(directives.get("stop", "")),
+    )
+
+
+def context_messages(outcome: HookOutcome) -> list[HarnessMessage]:
+    """Return the messages with the context that hooks add to the conversation."""
+    reason = f"{HOOK_REASON} adds context"
+    return [HarnessMessage(Text(f"[A user hook adds: {text}]"), reason) for text in outcome.context]
 
 
 def directive_error(done: HookRan, output: str) -> str:
     """Return what is wrong with the JSON object that a hook printed; "" if it is valid or the hook printed none."""
-    words = _printed_object(done, output)
-    for name, value in words.items():
+    for name, value in _printed_object(done, output).items():
         if name not in DIRECTIVES:
             return f"{name!r} is not one of {', '.join(DIRECTIVES)}"
         if done.trigger not in DIRECTIVES[name]:
@@ -240,7 +273,8 @@ def _printed_object(done: HookRan, output: str) -> dict[str, Any]:
 
 
 async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
-    call = str(payload.get("call", {}).get("id", "")) if isinstance(payload.get("call"), dict) else ""
+    call = payload.get("call")
+    call_id = str(call.get("id", "")) if isinstance(call, dict) else ""
     limits = CommandLimits(time_s=hook.timeout_s)
     environment = clean_environment() | {name: os.environ[name] for name in DESKTOP_VARIABLES if name in os.environ}
     environment |= {"PATH": own_path(folder), FOLDER_VARIABLE: str(folder)}
@@ -261,19 +295,18 @@ async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
             command=hook.command,
             output=Text(str(problem)),
             reason=problem.details.message,
-            call_id=call,
+            call_id=call_id,
             blocked=_can_refuse(hook),
         )
     # If a hook that may refuse was killed, for example at its time limit, that counts as a refusal.
     refused = _can_refuse(hook) and (result.exit_code == REFUSAL_EXIT_CODE or bool(result.killed_because))
-    code = None if result.killed_because else result.exit_code
     return HookRan(
         trigger=hook.on,
         command=hook.command,
         output=Text(result.output[:MAX_OUTPUT_CHARS]),
-        exit_code=code,
+        exit_code=None if result.killed_because else result.exit_code,
         reason=result.killed_because,
-        call_id=call,
+        call_id=call_id,
         blocked=refused,
     )
 

@@ -47,17 +47,18 @@ async def expand_mentions(text: str, servers: McpServers | None, boundary: str) 
         for server, name in dict.fromkeys(mention.groups() for mention in RESOURCE_MENTION.finditer(text)):
             if server not in enabled:
                 continue
-            contents = await servers.read_resource(server, name)
-            excerpt = (
-                contents
-                if len(contents) <= MAX_RESOURCE_CHARS
-                else f"{contents[:MAX_RESOURCE_CHARS]}\n[Truncated after {MAX_RESOURCE_CHARS:,} characters.]"
-            )
-            text += f"\n\n{mark_as_data(excerpt, ContentSource('mcp', f'{server} {name}'), boundary)}"
+            contents = _truncated(await servers.read_resource(server, name))
+            text += f"\n\n{mark_as_data(contents, ContentSource('mcp', f'{server} {name}'), boundary)}"
             sources.append(source_label(ContentSource("mcp", server)))
     if not text.strip():
         raise Problem("The prompt is empty.", f"The MCP server {command[1] if command else ''} returned no text.", "")
     return ExpandedMessage(text, typed, tuple(dict.fromkeys(sources)))
+
+
+def _truncated(contents: str) -> str:
+    if len(contents) <= MAX_RESOURCE_CHARS:
+        return contents
+    return f"{contents[:MAX_RESOURCE_CHARS]}\n[Truncated after {MAX_RESOURCE_CHARS:,} characters.]"
 
 
 def _words(text: str) -> Sequence[str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.problems import ErrorDetails, Problem
 from core.engine.policy.trust import FollowedFiles
@@ -25,6 +26,20 @@ MCP_FILE = ".mcp.json"
 LOG_TAIL_BYTES = 64 << 10
 
 
+class ChangedMcpTool(NamedTuple):
+    """A tool that differs from its accepted definition."""
+
+    name: str
+    diff: str
+
+
+class RejectedMcpTool(NamedTuple):
+    """A tool that is not offered to agents."""
+
+    name: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class McpTestResult:
     """What an MCP server reported when it was started for a test.
@@ -32,16 +47,14 @@ class McpTestResult:
     Attributes:
         protocol_version: the MCP version that the server uses, as a date.
         tools: all tools that the server offers.
-        changed: tools that differ from their accepted definition, each with a diff.
-        rejected: tools that are not offered to agents, each with the reason.
         error: why the server did not start. In this case the other fields are empty.
     """
 
     name: str
     protocol_version: str = ""
     tools: tuple[McpToolSettings, ...] = ()
-    changed: tuple[tuple[str, str], ...] = ()
-    rejected: tuple[tuple[str, str], ...] = ()
+    changed: tuple[ChangedMcpTool, ...] = ()
+    rejected: tuple[RejectedMcpTool, ...] = ()
     error: ErrorDetails | None = None
 
 
@@ -84,12 +97,12 @@ class McpServerService:
         settings: SettingsFile,
         servers: McpServers,
         secrets: ApiKeys,
-        obeyed: Callable[[Path], FollowedFiles],
+        followed_files: Callable[[Path], FollowedFiles],
         rules: RuleStore,
     ) -> None:
         self._settings = settings
         self._rules = rules
-        self._obeyed = obeyed
+        self._followed_files = followed_files
         self._servers = servers
         self._secrets = secrets
         self.subscribe = servers.subscribe
@@ -105,37 +118,39 @@ class McpServerService:
     async def overview(self, folders: Sequence[str] = ()) -> McpOverview:
         """List every server with its state, and the servers that trusted folders among `folders` define."""
         states = {state.name: state for state in self._servers.states().servers}
-        rows: list[McpServerRow] = []
+        rows = []
         for server in self.list():
-            secret_names = [variable.name for variable in server.variables if not variable.value]
-            missing = [
-                name for name in secret_names if not (await self._secrets.find(secret_owner(server, name))).value
-            ]
-            rows.append(McpServerRow(server, states.get(server.name, McpServerState(server.name)), tuple(missing)))
+            state = states.get(server.name, McpServerState(server.name))
+            rows.append(McpServerRow(server, state, await self._missing_secrets(server)))
         offered: list[ProjectMcpServer] = []
         errors: list[ErrorDetails] = []
         known_names = {row.server.name for row in rows}
         for folder in folders:
             try:
-                definitions = await asyncio.to_thread(project_servers, Path(folder), self._obeyed(Path(folder)))
+                definitions = await asyncio.to_thread(project_servers, Path(folder), self._followed_files(Path(folder)))
             except Problem as problem:
                 errors.append(replace(problem.details, cause=f"{folder}/{MCP_FILE}: {problem.details.cause}"))
                 continue
-            new = [definition for definition in definitions if definition.server.name not in known_names]
             offered += [
                 ProjectMcpServer(
                     folder,
                     definition.server,
-                    (*definition.secrets, *definition.missing_secrets),
-                    environment_variables(definition.server),
+                    secrets=(*definition.secrets, *definition.missing_secrets),
+                    variables=environment_variables(definition.server),
                 )
-                for definition in new
+                for definition in definitions
+                if definition.server.name not in known_names
             ]
         return McpOverview(tuple(rows), tuple(offered), tuple(errors))
 
+    async def _missing_secrets(self, server: McpServerSettings) -> tuple[str, ...]:
+        """Return the names of the secrets of a server that have no stored value."""
+        owners = {name: secret_owner(server, name) for name in _secret_names(server)}
+        return tuple([name for name, owner in owners.items() if not (await self._secrets.find(owner)).value])
+
     async def add_from_project(self, folder: str, name: str) -> McpTestResult:
         """Copy a server that a trusted folder defines into the settings."""
-        definitions = await asyncio.to_thread(project_servers, Path(folder), self._obeyed(Path(folder)))
+        definitions = await asyncio.to_thread(project_servers, Path(folder), self._followed_files(Path(folder)))
         definition = next((definition for definition in definitions if definition.server.name == name), None)
         if definition is None:
             raise Problem(f"{folder} no longer defines an MCP server {name!r}.", "", "Reload the list.")
@@ -185,10 +200,10 @@ class McpServerService:
             await self._secrets.save(secret_owner(server, name), value)
         if open_page:
             server = await self._sign_in(server, open_page)
-        look = await self._probe(server)
-        if look.error is None or allow_missing_secrets:
-            await self._save(replace(server, tools=look.tools))
-        return look
+        result = await self._probe(server)
+        if result.error is None or allow_missing_secrets:
+            await self._save(replace(server, tools=result.tools))
+        return result
 
     async def sign_in(self, name: str, open_page: Callable[[str], None]) -> McpTestResult:
         """Have the user sign in to a remote server again, and return its tools. Accept them if none are known yet."""
@@ -218,10 +233,10 @@ class McpServerService:
     async def set_secret(self, name: str, secret: str, value: str) -> ApiKey:
         """Store one of the server's secrets in the keyring and return where it is stored."""
         server = self._servers.find(name)
-        if not any(variable.name == secret and not variable.value for variable in server.variables):
-            names = ", ".join(variable.name for variable in server.variables if not variable.value) or "none"
-            do = "Add the server again with --env NAME or --header NAME."
-            raise Problem(f"{name} has no secret {secret!r}.", f"Its secrets are: {names}.", do)
+        if secret not in _secret_names(server):
+            names = ", ".join(_secret_names(server)) or "none"
+            fix = "Add the server again with --env NAME or --header NAME."
+            raise Problem(f"{name} has no secret {secret!r}.", f"Its secrets are: {names}.", fix)
         stored = await self._secrets.save(secret_owner(server, secret), value)
         await self._servers.disconnect(name)
         if not server.tools:  # The server was added without its secrets, so its tools are not known yet.
@@ -236,8 +251,10 @@ class McpServerService:
                 await self._rules.revoke(rule.id)
         self._settings.change(mcp_servers=tuple(other for other in self.list() if other.name != name))
         await self._servers.disconnect(name)
-        names = [variable.name for variable in server.variables if not variable.value]
-        for secret in (*names, *([SIGN_IN_NAME] if server.oauth else [])):
+        names = _secret_names(server)
+        if server.oauth:
+            names.append(SIGN_IN_NAME)
+        for secret in names:
             with suppress(Problem):  # Secrets that an unavailable keyring cannot delete are no longer used.
                 await self._secrets.delete(secret_owner(server, secret))
 
@@ -248,11 +265,12 @@ class McpServerService:
     async def accept(self, name: str) -> McpTestResult:
         """Start the server and accept its current tool definitions. Disabled tools stay disabled."""
         server = self._servers.find(name)
-        look = await self._probe(server)
-        if look.error is None:
-            off = {tool.name for tool in server.tools if not tool.enabled}
-            await self._save(replace(server, tools=tuple(replace(t, enabled=t.name not in off) for t in look.tools)))
-        return look
+        result = await self._probe(server)
+        if result.error is None:
+            disabled = {tool.name for tool in server.tools if not tool.enabled}
+            tools = tuple(replace(tool, enabled=tool.name not in disabled) for tool in result.tools)
+            await self._save(replace(server, tools=tools))
+        return result
 
     async def set_enabled(self, name: str, tool: str, enabled: bool) -> None:
         """Enable or disable a server, or one of its tools."""
@@ -286,26 +304,33 @@ class McpServerService:
         except Problem as problem:
             return McpTestResult(server.name, error=problem.details)
         await connection.close()
-        now, was = connection.tools, {tool.name: tool for tool in server.tools}
-        differs = {name: diff_tools(was.get(name), now.get(name)) for name in {**was, **now}}
+        accepted = {tool.name: tool for tool in server.tools}
+        current = connection.tools
+        diffs = {name: diff_tools(accepted.get(name), current.get(name)) for name in {**accepted, **current}}
+        rejections = {name: tool_rejection(tool) for name, tool in current.items()}
         return McpTestResult(
-            server.name,
-            connection.protocol_version,
-            tuple(now.values()),
-            tuple((name, text) for name, text in differs.items() if text),
-            tuple((tool.name, why) for tool in now.values() if (why := tool_rejection(tool))),
+            name=server.name,
+            protocol_version=connection.protocol_version,
+            tools=tuple(current.values()),
+            changed=tuple(ChangedMcpTool(name, diff) for name, diff in diffs.items() if diff),
+            rejected=tuple(RejectedMcpTool(name, reason) for name, reason in rejections.items() if reason),
         )
 
 
 def _program(server: McpServerSettings) -> tuple[object, ...]:
+    """Return what identifies the program or the remote service of a server, to compare two servers of one name."""
     return server.command, server.args, server.url, server.package
 
 
-def project_servers(folder: Path, obeys: FollowedFiles) -> tuple[ImportedMcpServer, ...]:
+def _secret_names(server: McpServerSettings) -> list[str]:
+    return [variable.name for variable in server.variables if not variable.value]
+
+
+def project_servers(folder: Path, follows: FollowedFiles) -> tuple[ImportedMcpServer, ...]:
     """Return the servers that the folder's `.mcp.json` defines, if the user trusts the current contents of the file."""
     try:
         with FileBroker(folder) as broker:
             body = broker.read(MCP_FILE, MAX_CONFIG_LENGTH) if broker.stat(MCP_FILE) is not None else b""
     except (Problem, OSError):
         return ()
-    return parse_servers(body.decode("utf-8", "replace")) if body and obeys(MCP_FILE, body) else ()
+    return parse_servers(body.decode("utf-8", "replace")) if body and follows(MCP_FILE, body) else ()

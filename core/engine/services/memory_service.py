@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 from core.domain.clock import SECOND, now
 from core.domain.memory import (
     DAY,
-    MemoryAuthor,
+    Memory,
     MemoryChange,
     MemoryContent,
     MemoryKind,
     MemoryScope,
-    RelevanceLevel,
+    MemoryStatus,
     relevance,
     relevance_level,
 )
-from core.domain.memory import Memory as Remembered
-from core.domain.memory import MemoryStatus as Where
 from core.domain.memory_marks import (
     EXPIRES,
     TAGS,
@@ -34,6 +32,18 @@ from core.domain.memory_marks import (
 )
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
+from core.engine.services.memory_results import (
+    ForgetResult,
+    ImportedMemories,
+    LearnedDay,
+    MemoryDetails,
+    MemoryListing,
+    PastRelevance,
+    RelevanceForecast,
+    RunOutcomes,
+    TidyPreview,
+    TidyResult,
+)
 from core.memory.approval import sensitive_topic_of
 from core.memory.daily_maintenance import pending_proposals, run_daily_maintenance
 from core.memory.memories import Memories, with_text
@@ -51,98 +61,6 @@ if TYPE_CHECKING:
 FORECAST_DAYS = (0, 30, 90, 180, 365)  # Days ahead for which relevance is predicted.
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryListing:
-    """A memory in a list, with its current relevance from 0 to 1.
-
-    In search results, `score` says how well it matches and `match_reason` why.
-    """
-
-    memory: Remembered
-    relevance: float
-    state: RelevanceLevel
-    score: float = 0.0
-    match_reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RunOutcomes:
-    """How many runs there were, how many of them have a rating, and how many are rated good."""
-
-    runs: int = 0
-    rated: int = 0
-    good: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryDetails:
-    """Everything about one memory.
-
-    Attributes:
-        changes: its versions, oldest first.
-        uses: the runs that received the memory, newest first.
-        conflicts: active memories that contradict the memory.
-        forecast: relevance after a number of days without use, as (days, relevance).
-        relevance_history: relevance at its creation, at each use and now, as (time in microseconds, relevance).
-        outcomes_used: outcomes of the runs that used the memory.
-        outcomes_unused: outcomes of the runs that received the memory but did not use it.
-    """
-
-    listed: MemoryListing
-    changes: tuple[MemoryChange, ...]
-    uses: tuple[MemoryUse, ...]
-    conflicts: tuple[Remembered, ...]
-    forecast: tuple[tuple[int, float], ...]
-    relevance_history: tuple[tuple[int, float], ...]
-    outcomes_used: RunOutcomes
-    outcomes_unused: RunOutcomes
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedMemories:
-    """The result of an import: memories that were saved, and proposals for memories on sensitive topics."""
-
-    saved: tuple[SaveResult, ...]
-    proposed: tuple[Proposal, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TidyResult:
-    """The IDs of the memories that were archived and of the proposals that were made."""
-
-    archived: tuple[str, ...]
-    proposed: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TidyPreview:
-    """The memories that would be archived, each with the reason, and the proposals that would be made."""
-
-    archived: tuple[tuple[Remembered, str], ...]
-    proposed: tuple[Proposal, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ForgetResult:
-    """The IDs of the forgotten memories, and of the proposals that were rejected or undone together with them.
-
-    `skills` are the undone proposals for skills.
-    """
-
-    memories: tuple[str, ...] = ()
-    proposals: tuple[str, ...] = ()
-    skills: tuple[Proposal, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LearnedDay:
-    """What was learned on one day (YYYY-MM-DD, local time), newest first. `runs` counts the outcome memories."""
-
-    day: str
-    learned: tuple[Remembered, ...]
-    runs: int
-
-
 class MemoryService:
     """Operations on memories. A change is durable when its method returns.
 
@@ -154,13 +72,13 @@ class MemoryService:
         memories: Memories,
         reader: Reader,
         proposals: ProposalStore,
-        tray: Callable[[], "ProposalQueue"] | None = None,
+        proposal_queue: Callable[[], "ProposalQueue"] | None = None,
         limits: Callable[[str], LearningLimits] = lambda _agent: LearningLimits(),
     ) -> None:
         self._memories = memories
         self._reader = reader
         self._proposals = proposals
-        self._decide = tray
+        self._find_proposal_queue = proposal_queue
         self._limits = limits
 
     def subscribe(self, listener: Callable[[], None]) -> None:
@@ -168,9 +86,15 @@ class MemoryService:
         self._memories.store.listen(listener)
 
     async def list_memories(
-        self, *, kind: MemoryKind | None = None, status: Where | None = "active", session: str = "", scope: str = "",
-        scope_id: str = "", limit: int = -1,
-    ) -> list[MemoryListing]:  # fmt: skip
+        self,
+        *,
+        kind: MemoryKind | None = None,
+        status: MemoryStatus | None = "active",
+        session: str = "",
+        scope: str = "",
+        scope_id: str = "",
+        limit: int = -1,
+    ) -> list[MemoryListing]:
         """List memories, newest first. `status` None includes archived and forgotten ones."""
         memories = self._memories.listed(
             status=status, kind=kind, session=session, scope=scope, scope_id=scope_id, limit=limit
@@ -188,32 +112,42 @@ class MemoryService:
 
     async def show(self, name: str) -> MemoryDetails:
         """Return one memory in full, by its ID or by an unambiguous prefix."""
-        memory, now_us = self._memories.get(name), now()
-        uses, changes = self._memories.uses(memory.id), self._memories.changes(memory.id)
-        links = [self._memories.get(link) for link in memory.conflicts if self._exists(link)]
+        memory = self._memories.get(name)
+        uses = self._memories.uses(memory.id)
+        conflicts = [self._memories.get(conflict) for conflict in memory.conflicts if self._exists(conflict)]
+        now_us = now()
         moments = sorted({memory.created_at, *(use.at for use in uses), now_us})
         return MemoryDetails(
             listed=_listing(memory, now_us),
-            changes=tuple(changes),
+            changes=tuple(self._memories.changes(memory.id)),
             uses=tuple(uses),
-            conflicts=tuple(linked for linked in links if linked.status == "active"),
-            forecast=tuple((days, _relevance_without_use(memory, now_us + days * DAY)) for days in FORECAST_DAYS),
+            conflicts=tuple(conflict for conflict in conflicts if conflict.status == "active"),
+            forecast=tuple(
+                RelevanceForecast(days, _relevance_without_use(memory, now_us + days * DAY)) for days in FORECAST_DAYS
+            ),
             relevance_history=tuple(
-                (moment, relevance(_with_uses_until(memory, uses, moment), moment)) for moment in moments
+                PastRelevance(moment, relevance(_with_uses_until(memory, uses, moment), moment)) for moment in moments
             ),
             outcomes_used=_run_outcomes([use for use in uses if use.used]),
             outcomes_unused=_run_outcomes([use for use in uses if not use.used]),
         )
 
     async def add(
-        self, text: str, kind: MemoryKind = "knowledge", *, scope: MemoryScope = "everywhere", scope_id: str = "",
-        parts: dict[str, str] | None = None, context: str = "", tags: Sequence[str] = (), expires: str = "",
-    ) -> SaveResult:  # fmt: skip
+        self,
+        text: str,
+        kind: MemoryKind = "knowledge",
+        *,
+        scope: MemoryScope = "everywhere",
+        scope_id: str = "",
+        parts: dict[str, str] | None = None,
+        context: str = "",
+        tags: Sequence[str] = (),
+        expires: str = "",
+    ) -> SaveResult:
         """Save a memory written by the user. The result tells whether an equal memory existed, and lists conflicts.
 
-        `expires` is a date or a number of days, as `parse_expiry` reads it.
-
-        `context` is what surrounds the text, such as the question that it answers. The date is added to it.
+        `expires` is a date or a number of days, as `parse_expiry` reads it. `context` is what surrounds the text, such
+        as the question that it answers. The date is added to it.
         """
         dated = f"{context.strip()}\n{describe_day(now())}".strip()
         content = MemoryContent(
@@ -223,10 +157,18 @@ class MemoryService:
         return await self._memories.save(with_marks(content, marks), MemorySource("user"))
 
     async def edit(
-        self, name: str, text: str, *, base: int = 0, kind: MemoryKind | None = None, scope: MemoryScope | None = None,
-        scope_id: str = "", parts: dict[str, str] | None = None, tags: Sequence[str] | None = None,
+        self,
+        name: str,
+        text: str,
+        *,
+        base: int = 0,
+        kind: MemoryKind | None = None,
+        scope: MemoryScope | None = None,
+        scope_id: str = "",
+        parts: dict[str, str] | None = None,
+        tags: Sequence[str] | None = None,
         expires: str | None = None,
-    ) -> Remembered:  # fmt: skip
+    ) -> Memory:
         """Change a memory's text, kind, scope, fields (`parts`), tags or expiry date.
 
         With `base`, raise Problem unless `base` is still the current version.
@@ -239,18 +181,18 @@ class MemoryService:
             content = replace(content, scope=scope, scope_id=scope_id)
         return await self._memories.edit(memory.id, with_marks(content, _marks(content, tags, expires)), base=base)
 
-    async def pin(self, name: str, on: bool = True) -> Remembered:
+    async def pin(self, name: str, on: bool = True) -> Memory:
         return await self._memories.pin(name, on)
 
-    async def archive(self, name: str) -> Remembered:
+    async def archive(self, name: str) -> Memory:
         """Archive a memory. It stays stored but is no longer added to any context."""
         return await self._memories.archive(name)
 
-    async def restore(self, name: str) -> Remembered:
+    async def restore(self, name: str) -> Memory:
         """Make an archived or forgotten memory active again."""
         return await self._memories.restore(name)
 
-    async def forget(self, name: str) -> Remembered:
+    async def forget(self, name: str) -> Memory:
         """Hide a memory everywhere. It can be restored until it is erased."""
         return await self._memories.forget(name)
 
@@ -258,7 +200,7 @@ class MemoryService:
         """Delete a memory permanently, with its versions and its usage."""
         await self._memories.erase(name)
 
-    async def undo(self, name: str, number: int = 0) -> Remembered | None:
+    async def undo(self, name: str, number: int = 0) -> Memory | None:
         """Undo the change with this number, or the last change for 0. Return None if that removes the memory."""
         return await self._memories.undo(name, number)
 
@@ -312,15 +254,17 @@ class MemoryService:
         tags: Sequence[str] | None = None,
         expires: str | None = None,
         user_rating: UserRating | None = None,
-    ) -> Remembered:
+    ) -> Memory:
         """Set the tags, the expiry date or the user's rating of a memory. None leaves the value unchanged."""
         memory = self._memories.get(name)
-        marks = _marks(memory.content, tags, expires) | ({} if user_rating is None else {USER_RATING: user_rating})
+        marks = _marks(memory.content, tags, expires)
+        if user_rating is not None:
+            marks[USER_RATING] = user_rating
         return await self._memories.edit(memory.id, with_marks(memory.content, marks))
 
     async def learned_by_day(self, limit: int = 1_000) -> list[LearnedDay]:
         """Group the newest `limit` memories by the day they were learned, newest first."""
-        return await asyncio.to_thread(_journey, self._memories.listed(status=None, limit=limit))
+        return await asyncio.to_thread(_group_by_day, self._memories.listed(status=None, limit=limit))
 
     async def export(self, *, include_archived: bool = False) -> str:
         """Export memories as JSON: active memories, and with `include_archived` also archived ones."""
@@ -335,29 +279,24 @@ class MemoryService:
         The file is a JSON export of Journeyman, whose pinned memories stay pinned, a Markdown list of another agent, or
         an ALMA database. Memories on a sensitive topic, such as permissions, are only proposed.
         """
-        by: MemoryAuthor = "import"
-        source = MemorySource(by, reason=f"from {file.name}")
-        parsed = await asyncio.to_thread(_read_memories, file)
-        memories = [
-            (replace(content, scope=scope, scope_id=scope_id) if scope_id else content, pinned)
-            for content, pinned in parsed
-        ]
-        for number, (content, _) in enumerate(memories, 1):
-            self._check(content, f"memory {number} of {file.name}")
-        topics = [sensitive_topic_of(content) for content, _ in memories]
-        saved = await self._memories.save_all(
-            [memory for memory, topic in zip(memories, topics, strict=True) if not topic], source
-        )
-        sensitive = [content for (content, _), topic in zip(memories, topics, strict=True) if topic]
-        proposing = replace(source, reason=f"Imported {source.reason}.")
-        proposed = [await self._propose_import(self._memories.validate(content), proposing) for content in sensitive]
+        memories = await asyncio.to_thread(_read_memories, file)
+        if scope_id:
+            memories = [
+                memory._replace(content=replace(memory.content, scope=scope, scope_id=scope_id)) for memory in memories
+            ]
+        for number, memory in enumerate(memories, 1):
+            self._check(memory.content, f"memory {number} of {file.name}")
+        sensitive = [memory for memory in memories if sensitive_topic_of(memory.content)]
+        others = [memory for memory in memories if not sensitive_topic_of(memory.content)]
+        saved = await self._memories.save_all(others, MemorySource("import", reason=f"from {file.name}"))
+        reason = f"Imported from {file.name}."
+        proposed = [await self._propose_import(self._memories.validate(memory.content), reason) for memory in sensitive]
         return ImportedMemories(tuple(saved), tuple(item for item in proposed if item))
 
-    async def _propose_import(self, content: MemoryContent, source: MemorySource) -> Proposal | None:
+    async def _propose_import(self, content: MemoryContent, reason: str) -> Proposal | None:
         """Propose a memory from a file, unless an equal one exists."""
         if any(hit.memory.content.text == content.text for hit in self._memories.find(content.text, limit=3)):
             return None
-        details = to_proposal_details(content)
         return await self._proposals.create(
             Proposal(
                 id="",
@@ -365,16 +304,15 @@ class MemoryService:
                 action="create",
                 target="",
                 text=content.text,
-                reason=source.reason,
-                details=details,
+                reason=reason,
+                details=to_proposal_details(content),
                 author="import",
             )
         )
 
     async def propose(self, text: str, kind: MemoryKind, reason: str) -> Proposal | None:
         """Propose a memory on behalf of another program; return None if an equal one exists."""
-        content = self._memories.validate(MemoryContent(kind, text))
-        return await self._propose_import(content, MemorySource("import", reason=reason))
+        return await self._propose_import(self._memories.validate(MemoryContent(kind, text)), reason)
 
     def _check(self, content: MemoryContent, label: str) -> None:
         try:
@@ -386,18 +324,18 @@ class MemoryService:
 
     async def semantic_search_status(self) -> SemanticSearchStatus:
         """Return the embedding model in use, its error, if any, and how many memories are indexed."""
-        return await self._meaning.status()
+        return await self._semantic_search.status()
 
     async def embed_missing(self, on_progress: Callable[[int], None]) -> int:
         """Compute the missing embeddings and return their number. `on_progress` is called with the number so far."""
-        return await self._meaning.catch_up(on_progress)
+        return await self._semantic_search.catch_up(on_progress)
 
     def _proposal_queue(self) -> "ProposalQueue":
-        assert self._decide is not None
-        return self._decide()
+        assert self._find_proposal_queue is not None
+        return self._find_proposal_queue()
 
     @property
-    def _meaning(self) -> SemanticSearch:
+    def _semantic_search(self) -> SemanticSearch:
         assert self._memories.semantic_search is not None
         return self._memories.semantic_search
 
@@ -420,20 +358,21 @@ def _read_memories(file: Path) -> list[ParsedMemory]:
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"{file} cannot be read.", f"{error}.", "Choose a file that exists.") from error
-    return list(map(ParsedMemory, from_markdown(text))) if file.suffix.lower() == ".md" else from_json(text)
+    if file.suffix.lower() == ".md":
+        return [ParsedMemory(content) for content in from_markdown(text)]
+    return from_json(text)
 
 
-def _journey(memories: Sequence[Remembered]) -> list[LearnedDay]:
-    days: dict[str, list[Remembered]] = {}
+def _group_by_day(memories: Sequence[Memory]) -> list[LearnedDay]:
+    days: dict[str, list[Memory]] = {}
     for memory in memories:
         day = datetime.fromtimestamp(memory.created_at / SECOND).astimezone().date().isoformat()
         days.setdefault(day, []).append(memory)
-    return [_day(day, learned) for day, learned in days.items()]
-
-
-def _day(day: str, memories: Sequence[Remembered]) -> LearnedDay:
-    lasting = tuple(memory for memory in memories if memory.content.kind != "outcome")
-    return LearnedDay(day, lasting, len(memories) - len(lasting))
+    result = []
+    for day, learned in days.items():
+        lasting = tuple(memory for memory in learned if memory.content.kind != "outcome")
+        result.append(LearnedDay(day, lasting, runs=len(learned) - len(lasting)))
+    return result
 
 
 def _marks(content: MemoryContent, tags: Sequence[str] | None, expires: str | None) -> dict[str, str]:
@@ -447,29 +386,31 @@ def _marks(content: MemoryContent, tags: Sequence[str] | None, expires: str | No
     return marks
 
 
-def _listing(memory: Remembered, now_us: int) -> MemoryListing:
+def _listing(memory: Memory, now_us: int) -> MemoryListing:
     score = relevance(memory, now_us)
     return MemoryListing(memory, score, relevance_level(score))
 
 
-def _relevance_without_use(memory: Remembered, at: int) -> float:
+def _relevance_without_use(memory: Memory, at: int) -> float:
     """Return the relevance that the memory will have at time `at` if it is not used before; 0 once it has expired."""
     return 0.0 if is_expired(memory.content, at) else relevance(memory, at)
 
 
-def _with_uses_until(memory: Remembered, uses: Sequence[MemoryUse], at: int) -> Remembered:
+def _with_uses_until(memory: Memory, uses: Sequence[MemoryUse], at: int) -> Memory:
     """Return the memory with usage counts that include only uses up to the time `at`, in microseconds."""
-    until = [use for use in uses if use.at <= at]
-    counted = replace(
+    earlier = [use for use in uses if use.at <= at]
+    usage = replace(
         memory.usage,
-        use_count=sum(use.used for use in until),
-        good_runs=sum(use.run_rating == "good" and use.used for use in until),
-        last_recalled=max((use.at for use in until), default=0),
+        use_count=sum(use.used for use in earlier),
+        good_runs=sum(use.run_rating == "good" and use.used for use in earlier),
+        last_recalled=max((use.at for use in earlier), default=0),
     )
-    return replace(memory, usage=counted)
+    return replace(memory, usage=usage)
 
 
 def _run_outcomes(uses: Sequence[MemoryUse]) -> RunOutcomes:
     return RunOutcomes(
-        len(uses), sum(bool(use.run_rating) for use in uses), sum(use.run_rating == "good" for use in uses)
+        runs=len(uses),
+        rated=sum(bool(use.run_rating) for use in uses),
+        good=sum(use.run_rating == "good" for use in uses),
     )

@@ -25,13 +25,14 @@ SERVERS_FILE: Final = ".mcp.json"
 MAX_MANIFEST: Final = 256 << 10
 ROOT_NAMES: Final = re.compile(r"\$\{(PACKAGE_ROOT|CLAUDE_PLUGIN_ROOT|extensionPath)\}")
 OTHER_INPUT: Final = "hooks of other agents get another input, so a guard among them would guard nothing"
-NOT_USED: Final = (
-    ("hooks/hooks.json", OTHER_INPUT),
-    ("agents", "agents of other programs are written in another format"),
-    ("GEMINI.md", "instructions for every session are not taken from packages"),
-    (".lsp.json", "language servers are not used"),
-    ("output-styles", "output styles are not used"),
-)
+# Files of packages for other agents, each with the reason why it is not used.
+NOT_USED: Final = {
+    "hooks/hooks.json": OTHER_INPUT,
+    "agents": "agents of other programs are written in another format",
+    "GEMINI.md": "instructions for every session are not taken from packages",
+    ".lsp.json": "language servers are not used",
+    "output-styles": "output styles are not used",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +98,20 @@ def _read_json(path: Path, name: str) -> dict[str, Any]:
     try:
         if path.stat().st_size > MAX_MANIFEST:
             raise ValueError("it is too large")
-        plain = json.loads(path.read_bytes())
-        if not isinstance(plain, dict):
+        document = json.loads(path.read_bytes())
+        if not isinstance(document, dict):
             raise ValueError("it is not a JSON object")
     except (OSError, ValueError, RecursionError) as error:
         fix = "Ask the developer of the package to correct it."
         raise Problem(f"{name} cannot be read.", f"{error}.", fix) from error
-    return plain
+    return document
 
 
 def _servers(root: Path, manifest: dict[str, Any]) -> _Servers:
     """Return the servers in `.mcp.json` and in the manifest, which may also name another file."""
-    servers, listed = _Servers(), manifest.get("mcpServers")
+    servers = _Servers()
     documents: list[dict[str, Any]] = []
+    listed = manifest.get("mcpServers")
     if (root / SERVERS_FILE).is_file():
         documents.append(_read_json(root / SERVERS_FILE, SERVERS_FILE))
     if isinstance(listed, dict):
@@ -117,36 +119,47 @@ def _servers(root: Path, manifest: dict[str, Any]) -> _Servers:
     elif isinstance(listed, str) and listed.removeprefix("./") != SERVERS_FILE:
         servers.unused.append(f"{listed}: MCP servers are read from {SERVERS_FILE} or from the manifest itself")
     for document in documents:
-        plain = document.get("mcpServers", document)
-        for name, one in plain.items() if isinstance(plain, dict) else ():
-            if isinstance(one, dict) and one.get("cwd") and _with_root(str(one["cwd"]), root) not in (str(root), "."):
+        definitions = document.get("mcpServers", document)
+        for name, definition in definitions.items() if isinstance(definitions, dict) else ():
+            if _needs_other_folder(definition, root):
                 servers.unused.append(f"MCP server {name}: it needs another working folder")
                 continue
             try:
-                servers.found += parse_servers(json.dumps({"mcpServers": {name: _with_root(one, root)}}))
+                servers.found += parse_servers(json.dumps({"mcpServers": {name: _with_root(definition, root)}}))
             except Problem as problem:
                 servers.unused.append(f"MCP server {name}: {problem.details.message} {problem.details.cause}")
     return servers
 
 
-def _with_root(plain: Any, root: Path) -> Any:
+def _needs_other_folder(definition: Any, root: Path) -> bool:
+    """Return whether a server has to be started in a folder other than that of the package."""
+    folder = definition.get("cwd") if isinstance(definition, dict) else None
+    return bool(folder) and _with_root(str(folder), root) not in (str(root), ".")
+
+
+def _with_root(value: Any, root: Path) -> Any:
     """Replace the variables for the package's folder, such as `${/}`, in all strings of a JSON value."""
-    if isinstance(plain, dict):
-        return {name: _with_root(value, root) for name, value in plain.items()}
-    if isinstance(plain, list):
-        return [_with_root(value, root) for value in plain]
-    if isinstance(plain, str):
-        return ROOT_NAMES.sub(lambda _: str(root), plain).replace("${/}", os.sep)
-    return plain
+    match value:
+        case dict():
+            return {name: _with_root(item, root) for name, item in value.items()}
+        case list():
+            return [_with_root(item, root) for item in value]
+        case str():
+            return ROOT_NAMES.sub(lambda _: str(root), value).replace("${/}", os.sep)
+        case _:
+            return value
 
 
 def _unused(root: Path, manifest: dict[str, Any]) -> Iterator[str]:
-    yield from (f"{name}: {reason}" for name, reason in NOT_USED if (root / name).exists())
+    """Yield the files of the package that Journeyman does not use, each with the reason."""
+    yield from (f"{name}: {reason}" for name, reason in NOT_USED.items() if (root / name).exists())
     if manifest.get("hooks"):
         yield f"hooks of the manifest: {OTHER_INPUT}"
     for key, folder in (("skills", PACKAGE_BASE), ("commands", USER_FOLDER)):
-        named = manifest.get(key)
-        for path in [named] if isinstance(named, str) else named if isinstance(named, list) else ():
+        paths = manifest.get(key)
+        if isinstance(paths, str):
+            paths = [paths]
+        for path in paths if isinstance(paths, list) else ():
             if str(path).strip("./") != folder:
                 yield f"{path}: {key} are read from the folder `{folder}`"
     commands = root / USER_FOLDER

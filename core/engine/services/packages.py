@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.skill import ImportedSkill
@@ -41,6 +42,13 @@ class PackageOverview:
     error: ErrorDetails | None = None
 
 
+class PackageUpdate(NamedTuple):
+    """A package after its source was fetched again, and whether its files have changed."""
+
+    package: PackageOverview
+    has_changed: bool
+
+
 class PackageService:
     """Manages the installed packages. Nothing of a package is used or run until the user trusts it."""
 
@@ -60,11 +68,8 @@ class PackageService:
         self._index.refuse_frozen()
         return await asyncio.to_thread(self._add, source.strip(), ref, path, name)
 
-    async def update(self, name: str) -> tuple[PackageOverview, bool]:
-        """Fetch the source of a package again. Return the package, and whether its files have changed.
-
-        Changed files are not used until the user trusts them.
-        """
+    async def update(self, name: str) -> PackageUpdate:
+        """Fetch the source of a package again. Changed files are not used until the user trusts them."""
         return await asyncio.to_thread(self._update, name)
 
     async def trust(self, name: str, digest: str) -> tuple[McpTestResult, ...]:
@@ -118,8 +123,9 @@ class PackageService:
             delete_folder(self._index.folder(name))
             if overview.error:
                 raise Problem.from_details(overview.error)
-            unused = f"It has, but they are not used: {'; '.join(overview.contents.unused)}."
-            why = unused if overview.contents.unused else "It has no hooks, MCP servers, skills or commands."
+            why = "It has no hooks, MCP servers, skills or commands."
+            if overview.contents.unused:
+                why = f"It has, but they are not used: {'; '.join(overview.contents.unused)}."
             raise Problem("This package brings nothing that Journeyman uses.", why, "Check the address and --path.")
         self._index.put(overview.package)
         return overview
@@ -128,14 +134,14 @@ class PackageService:
         self._index.write_files(package.name, fetched.files)
         return self._overview(replace(package, commit=fetched.commit))
 
-    def _update(self, name: str) -> tuple[PackageOverview, bool]:
+    def _update(self, name: str) -> PackageUpdate:
         self._index.refuse_frozen()
         package = self._index.find(name)
         fetched = fetch_package(package.source, package.ref, package.path)
         before = self._index.digest(name)
         overview = self._install(package, fetched)
         self._index.put(overview.package)
-        return overview, overview.digest != before
+        return PackageUpdate(overview, has_changed=overview.digest != before)
 
     def _overview(self, package: InstalledPackage) -> PackageOverview:
         try:
@@ -151,20 +157,22 @@ class PackageService:
         return PackageOverview(package, state, digest, contents, changed)
 
     def _changes(self, package: InstalledPackage) -> Collection[str]:
-        before, now = package.trusted_files, self._index.file_digests(package.name)
-        lines = dict.fromkeys(now.keys() - before.keys(), "added")
-        lines |= dict.fromkeys(before.keys() - now.keys(), "removed")
-        lines |= {path: "changed" for path in before.keys() & now.keys() if before[path] != now[path]}
-        return [f"{word} {path}" for path, word in sorted(lines.items())]
+        before = package.trusted_files
+        now = self._index.file_digests(package.name)
+        changes = dict.fromkeys(now.keys() - before.keys(), "added")
+        changes |= dict.fromkeys(before.keys() - now.keys(), "removed")
+        changes |= {path: "changed" for path in before.keys() & now.keys() if before[path] != now[path]}
+        return [f"{change} {path}" for path, change in sorted(changes.items())]
 
     async def _add_server(self, package: str, imported: ImportedMcpServer) -> McpTestResult:
         taken = {server.name for server in self._servers.list()}
         own = imported.server.name
-        full = own if own == package else f"{package}-{own}"
-        name, number = to_server_name(full), 1
+        base = to_server_name(own if own == package else f"{package}-{own}")
+        name = base
+        number = 1
         while name in taken:
             number += 1
-            name = f"{to_server_name(full)[: MAX_NAME_LENGTH - 3]}-{number}"
+            name = f"{base[: MAX_NAME_LENGTH - 3]}-{number}"
         server = replace(imported.server, name=name, package=package)
         return await self._servers.add(server, imported.secrets, allow_missing_secrets=True)
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from core.domain.address import check_address
@@ -92,6 +93,13 @@ class ProvidersOverview:
     unused_proxy: str
 
 
+class _Keyring(NamedTuple):
+    """The name of the keyring in use, or why none can be used."""
+
+    name: str = ""
+    error: ErrorDetails | None = None
+
+
 class Providers:
     """Lists providers, tests their models and stores their API keys."""
 
@@ -115,8 +123,8 @@ class Providers:
             if not provider.is_embedded or await self._catalogue.list_models(provider)
         ]
         running = {provider.name for provider in await find_running(providers)}
-        keyring, keyring_error = await self._keyring()
-        keys = {provider.name: await self._key(provider, keyring_error) for provider in providers if not provider.free}
+        keyring = await self._keyring()
+        keys = {provider.name: await self._key(provider, keyring) for provider in providers if not provider.free}
         rows = await asyncio.gather(
             *(
                 self._row(provider, keys.get(provider.name, ApiKey()), provider.name in running, refresh)
@@ -127,8 +135,8 @@ class Providers:
         return ProvidersOverview(
             providers=tuple(rows),
             model=settings.model,
-            keyring=keyring,
-            keyring_error=keyring_error,
+            keyring=keyring.name,
+            keyring_error=keyring.error,
             prices_date=price_table().date,
             prices_source=price_table().source,
             proxy=settings.proxy,
@@ -137,10 +145,10 @@ class Providers:
 
     async def test(self, name: str) -> ModelCheck:
         """Send two short real requests to a model and remember whether it accepts tool calls."""
-        trial = await check_model(name, self._catalogue.model(name))
-        if trial.tools is not None and trial.error is None:
-            self._catalogue.record_tool_support(name, tools=trial.tools)
-        return trial
+        check = await check_model(name, self._catalogue.model(name))
+        if check.tools is not None and check.error is None:
+            self._catalogue.record_tool_support(name, tools=check.tools)
+        return check
 
     def check(self, model: str) -> None:
         """Raise Problem if the name is not a valid model name."""
@@ -199,7 +207,6 @@ class Providers:
         return await self._catalogue.secrets()
 
     async def _row(self, provider: ModelProvider, key: ApiKey, is_running: bool, fresh: bool) -> ProviderRow:
-        local = provider.free or provider.url_from != "Journeyman"
         row = ProviderRow(
             name=provider.name,
             title=provider.title,
@@ -211,11 +218,10 @@ class Providers:
             key_variable=provider.api_key_env,
             reachable=is_running if provider.is_local else None,
         )
-        if (
-            (provider.is_local and not provider.is_embedded and not is_running)
-            or (provider.requires_key and not key.value)
-            or not (local or key.value)
-        ):
+        is_stopped = provider.is_local and not provider.is_embedded and not is_running
+        is_set_up = provider.free or provider.url_from != "Journeyman" or bool(key.value)
+        lacks_key = provider.requires_key and not key.value
+        if is_stopped or lacks_key or not is_set_up:
             return row
         try:
             async with asyncio.timeout(LIST_TIMEOUT_S):
@@ -225,11 +231,8 @@ class Providers:
         except Problem as problem:
             return replace(row, error=problem.details)
         except TimeoutError:
-            message, why = (
-                f"{provider.title} did not list its models.",
-                f"It did not respond within {LIST_TIMEOUT_S:g} s.",
-            )
-            return replace(row, error=ErrorDetails(message, why))
+            cause = f"It did not respond within {LIST_TIMEOUT_S:g} s."
+            return replace(row, error=ErrorDetails(f"{provider.title} did not list its models.", cause))
         models = tuple(self._model(provider, model.id, model.name) for model in listed)
         return replace(row, reachable=True, models=models)
 
@@ -248,14 +251,14 @@ class Providers:
             price_from=info.price.source,
         )
 
-    async def _keyring(self) -> tuple[str, ErrorDetails | None]:
+    async def _keyring(self) -> _Keyring:
         try:
-            return await self._catalogue.api_keys.keyring_name(), None
+            return _Keyring(await self._catalogue.api_keys.keyring_name())
         except Problem as problem:
-            return "", problem.details
+            return _Keyring(error=problem.details)
 
-    async def _key(self, provider: ModelProvider, keyring_trouble: ErrorDetails | None) -> ApiKey:
-        if keyring_trouble:
+    async def _key(self, provider: ModelProvider, keyring: _Keyring) -> ApiKey:
+        if keyring.error:
             return self._catalogue.api_keys.find_without_keyring(provider.key_owner) or ApiKey()
         return await self._catalogue.api_keys.find(provider.key_owner)
 
@@ -263,7 +266,10 @@ class Providers:
         if self._settings.current.proxy:
             return ""
         url = next((self._environment[name] for name in PROXY_VARIABLES if self._environment.get(name)), "")
-        with suppress(ValueError):
+        if not url:
+            return ""
+        try:
             parts = urlsplit(url if "://" in url else f"http://{url}")
-            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if url else ""
-        return ""
+        except ValueError:
+            return ""
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"  # The part before `@` may contain a password.

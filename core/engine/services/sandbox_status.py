@@ -13,13 +13,13 @@ from core.workspace.sandbox import Sandbox, machine_sandbox
 from core.workspace.sandbox_selftest import ATTACK_DESCRIPTIONS
 from core.workspace.threads import run_to_completion
 
-INSTALLERS = (
-    ("apt-get", "sudo apt-get install bubblewrap"),
-    ("dnf", "sudo dnf install bubblewrap"),
-    ("zypper", "sudo zypper install bubblewrap"),
-    ("pacman", "sudo pacman -S bubblewrap"),
-    ("apk", "sudo apk add bubblewrap"),
-)  # package manager and command
+INSTALL_COMMANDS = {  # by package manager
+    "apt-get": "sudo apt-get install bubblewrap",
+    "dnf": "sudo dnf install bubblewrap",
+    "zypper": "sudo zypper install bubblewrap",
+    "pacman": "sudo pacman -S bubblewrap",
+    "apk": "sudo apk add bubblewrap",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,15 @@ async def probe_sandbox(data: Path) -> SandboxStatus:
 
 def sandbox_status(sandbox: Sandbox) -> SandboxStatus:
     """Return the status of a sandbox as plain values."""
-    disabled, proof = sandbox.disabled_reason(SandboxPermissions()), sandbox.proof
-    gaps = tuple(ATTACK_DESCRIPTIONS[name] for name in proof.known_gaps) if proof else ()
-    install = "" if sandbox.level == "verified" else install_command()
-    return SandboxStatus(sandbox.name, sandbox.level, gaps, disabled.details if disabled else None, install)
+    disabled = sandbox.disabled_reason(SandboxPermissions())
+    known_gaps = sandbox.proof.known_gaps if sandbox.proof else ()
+    return SandboxStatus(
+        name=sandbox.name,
+        level=sandbox.level,
+        gaps=tuple(ATTACK_DESCRIPTIONS[gap] for gap in known_gaps),
+        disabled=disabled.details if disabled else None,
+        install_command="" if sandbox.level == "verified" else install_command(),
+    )
 
 
 def install_command(path: str | None = None) -> str:
@@ -58,4 +63,4 @@ def install_command(path: str | None = None) -> str:
     """
     if sys.platform != "linux" or shutil.which("bwrap", path=path):
         return ""
-    return next((command for program, command in INSTALLERS if shutil.which(program, path=path)), "")
+    return next((command for program, command in INSTALL_COMMANDS.items() if shutil.which(program, path=path)), "")

@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.problems import Problem
 from core.domain.rules import check_rule, new_rule
@@ -46,6 +47,13 @@ class SkillPermission:
         return f"{self.tool} {self.pattern}"
 
 
+class SkillOffer(NamedTuple):
+    """A skill that a run may use, with its row in the list of skills."""
+
+    skill: OfferedSkill
+    row: SkillRow
+
+
 class SkillService:
     """Operations on skills.
 
@@ -53,19 +61,19 @@ class SkillService:
     would work.
     """
 
-    def __init__(self, library: SkillLibrary, book: RuleStore) -> None:
+    def __init__(self, library: SkillLibrary, rule_store: RuleStore) -> None:
         self.library = library
-        self._book = book
+        self._rule_store = rule_store
 
     async def list(self, folder: Path | None = None) -> tuple[SkillRow, ...]:
         """List every skill in order of precedence, with its state in the folder."""
         real = _resolved(folder)
-        return await asyncio.to_thread(self.library.list, real, self._obeys(real))
+        return await asyncio.to_thread(self.library.list, real, self._follows(real))
 
     async def key_of(self, name: str, folder: Path | None = None) -> str:
         """Return the key of the skill that a name refers to."""
         real = _resolved(folder)
-        return await asyncio.to_thread(self.library.key_of, name, real, self._obeys(real))
+        return await asyncio.to_thread(self.library.key_of, name, real, self._follows(real))
 
     async def open(self, name: str, folder: Path | None = None) -> OpenSkill:
         """Return a skill's text, files, findings and versions. Pass its `base` to `save`."""
@@ -74,7 +82,7 @@ class SkillService:
             # Record the files on disk as a version, so that it can be a base.
             await self.library.save_disk_changes(key)
         real = _resolved(folder)
-        return await asyncio.to_thread(self.library.open, key, real, self._obeys(real))
+        return await asyncio.to_thread(self.library.open, key, real, self._follows(real))
 
     async def read_text(self, key: str, version: int = 0) -> str:
         """Return the text of SKILL.md in a version; version 0 is the current state."""
@@ -162,17 +170,18 @@ class SkillService:
         """Return the runs that used the skill, with their outcomes."""
         return await asyncio.to_thread(self.library.used_in, key)
 
-    async def offered(self, folder: Path, *, safe: bool = False) -> tuple[tuple[OfferedSkill, SkillRow], ...]:
+    async def offered(self, folder: Path, *, safe: bool = False) -> tuple[SkillOffer, ...]:
         """Return the skills that a run in the folder may use, each with the version that the run will read."""
         project_folder = None if safe else _resolved(folder)
-        rows = await asyncio.to_thread(self.library.list, project_folder, self._obeys(project_folder))
+        rows = await asyncio.to_thread(self.library.list, project_folder, self._follows(project_folder))
         latest = await asyncio.to_thread(self.library.latest_versions)
-        versions = [
-            (row, await self._version(row, latest.get(row.key, (0, "")))) for row in rows if row.state == "enabled"
-        ]
-        return tuple(
-            (OfferedSkill(row.name, row.source, version, row.key), row) for row, version in versions if version
-        )
+        offers = []
+        for row in rows:
+            if row.state != "enabled":
+                continue
+            if version := await self._version(row, *latest.get(row.key, (0, ""))):
+                offers.append(SkillOffer(OfferedSkill(row.name, row.source, version, row.key), row))
+        return tuple(offers)
 
     async def expand(self, text: str, folder: Path) -> str:
         """Expand `/NAME text` to a request to use that skill. Return other text unchanged.
@@ -205,16 +214,16 @@ class SkillService:
                 check_rule(rule)
                 rules.append(rule)
         if rules:
-            await self._book.add(rules)
+            await self._rule_store.add(rules)
         return tuple(rule.description for rule in rules)
 
-    async def _version(self, row: SkillRow, latest: tuple[int, str]) -> int:
+    async def _version(self, row: SkillRow, latest: int, latest_digest: str) -> int:
         """Return the number of the version with exactly the files in `row`, saving a new version if needed.
 
-        `latest` is the number and digest of the latest version. 0 if the files have changed since `row` was read.
+        `latest` is the number of the latest version. Return 0 if the files have changed since `row` was read.
         """
-        if latest[1] == row.digest or not self.library.can_write:
-            return latest[0]
+        if latest_digest == row.digest or not self.library.can_write:
+            return latest
         version = await self.library.save_disk_changes(row.key)
         return version if self.library.digest(row.key) == row.digest else 0
 
@@ -225,10 +234,12 @@ class SkillService:
         if root is not None:
             relative = skill_folder.relative_to(root).as_posix()
             opened = await asyncio.to_thread(self.library.open, key)
-            await pin_files(self._book, str(root), {f"{relative}/{file.path}": file.digest for file in opened.files})
+            await pin_files(
+                self._rule_store, str(root), {f"{relative}/{file.path}": file.digest for file in opened.files}
+            )
 
-    def _obeys(self, folder: Path | None) -> TrustCheck | None:
-        return followed_files(self._book.current(), folder).follows_digest if folder else None
+    def _follows(self, folder: Path | None) -> TrustCheck | None:
+        return followed_files(self._rule_store.current(), folder).follows_digest if folder else None
 
 
 def _resolved(folder: Path | None) -> Path | None:

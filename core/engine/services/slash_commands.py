@@ -17,7 +17,8 @@ from core.engine.policy.trust import FollowedFiles
 from core.packages.package_index import PackageIndex
 from core.workspace.broker import FileBroker
 
-USER_FOLDER, PROJECT_FOLDER = "commands", ".agents/commands"
+USER_FOLDER = "commands"
+PROJECT_FOLDER = ".agents/commands"
 NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 TYPED_COMMAND = re.compile(r"/([a-z0-9][a-z0-9_-]*(?::[a-z0-9][a-z0-9_-]*)?)(?:\s+(.*))?\s*", re.DOTALL)
 PLACEHOLDER = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
@@ -75,7 +76,8 @@ def _project_commands(folder: Path, follows: FollowedFiles) -> dict[str, SlashCo
     with contextlib.suppress(Problem, OSError), FileBroker(folder) as broker:  # The folder may have no commands.
         names = [name for name, kind in broker.entries(PROJECT_FOLDER) if kind == "file" and name.endswith(".md")]
         for name in names[:MAX_COMMANDS]:
-            stem, path = name.removesuffix(".md"), f"{PROJECT_FOLDER}/{name}"
+            stem = name.removesuffix(".md")
+            path = f"{PROJECT_FOLDER}/{name}"
             with contextlib.suppress(Problem, OSError, UnicodeDecodeError):  # Skip unreadable files.
                 if NAME.fullmatch(stem):
                     body = broker.read(path, MAX_FILE_SIZE, allow_secrets=False)
@@ -85,11 +87,12 @@ def _project_commands(folder: Path, follows: FollowedFiles) -> dict[str, SlashCo
 
 
 def _read(name: str, text: str, origin: CommandOrigin) -> SlashCommand:
-    head = FRONT_MATTER.match(text)
-    described = re.search(r"^description:[ \t]*(.+)$", head[1], re.MULTILINE) if head else None
-    body = text[head.end() :].strip() if head else text.strip()
-    first = next((line.strip("# ").strip() for line in body.splitlines() if line.strip()), "")
-    return SlashCommand(name, described[1].strip().strip("\"'") if described else first[:200], body, origin)
+    front_matter = FRONT_MATTER.match(text)
+    body = text[front_matter.end() :].strip() if front_matter else text.strip()
+    description = next((line.strip("# ").strip() for line in body.splitlines() if line.strip()), "")[:200]
+    if front_matter and (match := re.search(r"^description:[ \t]*(.+)$", front_matter[1], re.MULTILINE)):
+        description = match[1].strip().strip("\"'")
+    return SlashCommand(name, description, template=body, origin=origin)
 
 
 def expand_command(text: str, home: Path, folder: Path, follows: FollowedFiles = NO_PROJECT_FILES) -> str:

@@ -2,48 +2,60 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from core.domain.events import ContextCompacted
 from core.domain.messages import Message
 from core.domain.text import Text
 from core.timeline.context_item import RESULTS_PREFIX
 
-USER, HARNESS, REPLIES, SUMMARY, MEMORY, SKILLS = "user", "harness", "replies", "summary", "memory", "skills"
-SESSION = "session"  # category of the message with the session context, such as the date and the git branch
+# Categories of messages.
+USER = "user"
+HARNESS = "harness"
+REPLIES = "replies"
+SUMMARY = "summary"
+MEMORY = "memory"
+SKILLS = "skills"
+SESSION = "session"  # the message with the session context, such as the date and the git branch
 TO_DO = f"{RESULTS_PREFIX}todo"
 TRUNCATED_LENGTH = 400  # characters kept of a truncated tool result
 
 
-def apply_compaction(messages: Sequence[Message], seq: int, event: ContextCompacted) -> tuple[list[Message], list[int]]:
-    """Return the messages after a compaction, and for each its index in `messages`, or -1 if it is new or changed.
+class CompactedMessages(NamedTuple):
+    """The messages after a compaction, and for each its index before it, or -1 if it is new or changed."""
 
-    `seq` is the sequence number of `event`, which the summary gets.
-    """
-    truncated, kept_seqs = set(event.truncated_calls), set(event.kept_seqs)
-    after: list[Message] = []
-    origins: list[int] = []
-    summary = -1
+    messages: list[Message]
+    origins: list[int]
+
+
+class _Placed(NamedTuple):
+    """A message after a compaction with its index before it, or -1 if it is new or changed."""
+
+    message: Message
+    origin: int
+
+
+def apply_compaction(messages: Sequence[Message], seq: int, event: ContextCompacted) -> CompactedMessages:
+    """Return the messages after a compaction. `seq` is the sequence number of `event`, which the summary gets."""
+    truncated = set(event.truncated_calls)
+    kept_seqs = set(event.kept_seqs)
+    after: list[_Placed] = []
+    summary_index: int | None = None
     for index, message in enumerate(messages):
         if message.seq <= event.until_seq and message.seq not in kept_seqs:
-            summary = len(after) if summary < 0 else summary
+            summary_index = len(after) if summary_index is None else summary_index
             continue
         new = truncate_result(message) if message.call_id in truncated and message.role == "tool" else message
         new = retire_attachments(new, event.retired_attachments)
-        after.append(new)
-        origins.append(index if new is message else -1)
-    if summary >= 0:
-        after.insert(summary, Message("user", event.summary, seq=seq, category=SUMMARY))
-        origins.insert(summary, -1)
-        _after_summary(after, origins, summary)
-    return after, origins
-
-
-def _after_summary(messages: list[Message], origins: list[int], summary: int) -> None:
-    """Move recalled memories that precede the summary (at index `summary`) behind it, in both lists."""
-    early = [index for index in range(summary) if messages[index].category == MEMORY]
-    for moved, index in enumerate(early):
-        messages.insert(summary, messages.pop(index - moved))
-        origins.insert(summary, origins.pop(index - moved))
+        after.append(_Placed(new, index if new is message else -1))
+    if summary_index is not None:
+        summary = _Placed(Message("user", event.summary, seq=seq, category=SUMMARY), -1)
+        early = after[:summary_index]
+        # Recalled memories that precede the summary are moved behind it.
+        memories = [placed for placed in early if placed.message.category == MEMORY]
+        others = [placed for placed in early if placed.message.category != MEMORY]
+        after = [*others, summary, *memories, *after[summary_index:]]
+    return CompactedMessages([placed.message for placed in after], [placed.origin for placed in after])
 
 
 def truncate_result(message: Message) -> Message:

@@ -6,10 +6,10 @@ are summarized. If even the most recent exchanges are too large, their results a
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.domain.events import ContextCompacted
 from core.domain.messages import Message
-from core.domain.text import Attachment
 from core.engine.state.compaction import MEMORY, SESSION, SKILLS, SUMMARY, TO_DO, USER, retire_attachments
 from core.models.token_estimate import ATTACHMENT_NOTE_TOKENS, attachment_tokens
 
@@ -42,9 +42,14 @@ class CompactionPlan:
 
 
 def plan_compaction(
-    messages: Sequence[Message], tokens: Sequence[int], budget: float, fixed: int, task: Collection[int],
-    truncated: Collection[str], queued: Sequence[Message] = (),
-) -> CompactionPlan:  # fmt: skip
+    messages: Sequence[Message],
+    tokens: Sequence[int],
+    budget: float,
+    fixed: int,
+    task: Collection[int],
+    truncated: Collection[str],
+    queued: Sequence[Message] = (),
+) -> CompactionPlan:
     """Choose what to compact so that the context is well below its budget.
 
     Args:
@@ -67,29 +72,30 @@ def plan_compaction(
     cut = _large(messages, text_tokens, first_of_tail, budget * OVERSIZED_SHARE, truncated)
     size: float = fixed + sum(tokens) - _savings(text_tokens, cut)
     target = budget * TRUNCATION_TARGET_SHARE
-    retired, size = _retire(messages, size, target, until=first_of_tail, queued=queued)
-    if (cut or retired) and size <= target:
-        return CompactionPlan(_call_ids(messages, cut), (), tuple(retired))
+    retired = _retire(messages, size - target, until=first_of_tail, queued=queued)
+    if (cut or retired.blobs) and size - retired.saved_tokens <= target:
+        return CompactionPlan(_call_ids(messages, cut), (), tuple(retired.blobs))
 
     # If that does not free enough, also summarize what comes before the most recent exchanges.
     summarized = _summarized(messages, tokens, groups[:tail], task, budget * USER_MESSAGES_SHARE)
     dropped = frozenset(summarized)
     kept = [index for index in range(len(messages)) if index not in dropped]
     cut = [index for index in cut if index not in dropped]
-    kept_messages = [retire_attachments(messages[index], retired) for index in kept]
+    kept_messages = [retire_attachments(messages[index], retired.blobs) for index in kept]
     attachments = [attachment for message in kept_messages for attachment in message.attachments]
     size = fixed + sum(text_tokens[index] for index in kept) + sum(map(attachment_tokens, attachments))
     size += (budget * SUMMARY_SHARE if summarized else 0) - _savings(text_tokens, cut)
 
     # If the context is still too large, also truncate the most recent results and remove their attachments.
-    more, size = _retire(kept_messages, size, budget * FULL_SHARE, until=len(kept), queued=queued)
+    more = _retire(kept_messages, size - budget * FULL_SHARE, until=len(kept), queued=queued)
+    size -= more.saved_tokens
     results = _large(messages, text_tokens, 0, 0, {*truncated, *_call_ids(messages, cut)})
     for index in (result for result in results if result not in dropped):
         if size <= budget * FULL_SHARE:
             break
         cut.append(index)
         size -= _savings(text_tokens, [index])
-    return CompactionPlan(_call_ids(messages, sorted(cut)), tuple(summarized), (*retired, *more))
+    return CompactionPlan(_call_ids(messages, sorted(cut)), tuple(summarized), (*retired.blobs, *more.blobs))
 
 
 def compaction_event(messages: Sequence[Message], plan: CompactionPlan, why: str, before: int) -> ContextCompacted:
@@ -98,7 +104,13 @@ def compaction_event(messages: Sequence[Message], plan: CompactionPlan, why: str
     `before` is the size of the context in tokens before the compaction.
     """
     if not plan.summarized:
-        return ContextCompacted(why, before, before, plan.truncated, retired_attachments=plan.retired)
+        return ContextCompacted(
+            reason=why,
+            tokens_before=before,
+            tokens_after=before,
+            truncated_calls=plan.truncated,
+            retired_attachments=plan.retired,
+        )
     summarized = set(plan.summarized)
     until = max(messages[index].seq for index in summarized)
     kept_seqs = {
@@ -134,33 +146,34 @@ def _tail(messages: Sequence[Message], tokens: Sequence[int], groups: Sequence[r
 
     They contain at least one exchange, and up to KEPT_EXCHANGES as far as they fit into `max_tokens`.
     """
-    exchanges, size, start = 0, 0, len(groups)
-    for index in range(len(groups) - 1, -1, -1):
-        size += sum(tokens[each] for each in groups[index])
+    start = len(groups)
+    exchanges = 0
+    size = 0
+    for group in reversed(groups):
+        size += sum(tokens[index] for index in group)
         if exchanges and (exchanges == KEPT_EXCHANGES or size > max_tokens):
             break
-        exchanges += messages[groups[index].start].role == "assistant"
-        start = index
+        if messages[group.start].role == "assistant":
+            exchanges += 1
+        start -= 1
     return start
 
 
 def _large(
-    messages: Sequence[Message], tokens: Sequence[int], tail: int, giant: float, truncated: Collection[str]
+    messages: Sequence[Message], tokens: Sequence[int], tail: int, max_recent_tokens: float, truncated: Collection[str]
 ) -> list[int]:
-    """Return the indexes of the results to truncate: large ones before `tail`, and later ones above `giant` tokens.
+    """Return the indexes of the results to truncate: large ones before `tail`, and longer ones than this after it.
 
     The results of calls in `truncated` and the agent's current to-do list are not included.
     """
     to_do = max((index for index, message in enumerate(messages) if message.category == TO_DO), default=-1)
-    return [
-        index
-        for index, message in enumerate(messages)
-        if message.role == "tool"
-        and index != to_do
-        and message.call_id not in truncated
-        and message.category not in NEVER_COMPACTED
-        and tokens[index] > (TRUNCATE_MIN_TOKENS if index < tail else max(TRUNCATE_MIN_TOKENS, giant))
-    ]
+    large: list[int] = []
+    for index, message in enumerate(messages):
+        min_tokens = TRUNCATE_MIN_TOKENS if index < tail else max(TRUNCATE_MIN_TOKENS, max_recent_tokens)
+        is_kept = index == to_do or message.category in NEVER_COMPACTED
+        if message.role == "tool" and tokens[index] > min_tokens and message.call_id not in truncated and not is_kept:
+            large.append(index)
+    return large
 
 
 def _savings(text_tokens: Sequence[int], cut: Iterable[int]) -> int:
@@ -172,36 +185,40 @@ def _call_ids(messages: Sequence[Message], indexes: Iterable[int]) -> tuple[str,
     return tuple(messages[index].call_id for index in indexes)
 
 
-def _retire(
-    messages: Sequence[Message], size: float, target: float, *, until: int, queued: Sequence[Message]
-) -> tuple[list[str], float]:
-    """Choose attachments to retire, oldest first, until `size` is at most `target`. Return their blobs and the size.
+class _RetiredAttachments(NamedTuple):
+    """The blobs of the attachments to remove, and how many tokens that saves."""
 
-    Attachments whose last occurrence is in `messages[until:]` are not retired; those of `queued` are the newest, and
-    retired only if `until` covers all messages.
+    blobs: list[str]
+    saved_tokens: int
+
+
+def _retire(
+    messages: Sequence[Message], excess: float, *, until: int, queued: Sequence[Message]
+) -> _RetiredAttachments:
+    """Choose attachments to remove, oldest first, until `excess` tokens are saved.
+
+    Attachments whose last occurrence is in `messages[until:]` are not removed; those of `queued` are the newest, and
+    removed only if `until` covers all messages.
     """
     savings: dict[str, int] = {}
-    newest: dict[str, int] = {}
-    positions: list[tuple[int, Attachment]] = [
-        (index, attachment)
-        for index, message in enumerate((*messages, *queued))
-        for attachment in message.attachments
-        if not attachment.retired
-    ]
-    for index, attachment in positions:
-        savings[attachment.blob] = (
-            savings.get(attachment.blob, 0) + attachment_tokens(attachment) - ATTACHMENT_NOTE_TOKENS
-        )
-        newest.pop(attachment.blob, None)  # Insert it again at the end, so that blobs are ordered by last occurrence.
-        newest[attachment.blob] = index
+    last_index: dict[str, int] = {}
+    for index, message in enumerate((*messages, *queued)):
+        for attachment in message.attachments:
+            if attachment.retired:
+                continue
+            blob = attachment.blob
+            savings[blob] = savings.get(blob, 0) + attachment_tokens(attachment) - ATTACHMENT_NOTE_TOKENS
+            last_index.pop(blob, None)  # Insert it again at the end, so that blobs are ordered by last occurrence.
+            last_index[blob] = index
     retired: list[str] = []
-    for blob, index in newest.items():
-        if size <= target or (index >= until and until < len(messages)):
+    saved_tokens = 0
+    for blob, index in last_index.items():
+        if saved_tokens >= excess or (index >= until and until < len(messages)):
             break
         if savings[blob] > 0:
             retired.append(blob)
-            size -= savings[blob]
-    return retired, size
+            saved_tokens += savings[blob]
+    return _RetiredAttachments(retired, saved_tokens)
 
 
 def _summarized(

@@ -36,7 +36,7 @@ from core.domain.problems import Problem
 from core.domain.provenance import ContentSource
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAnswerStarted, QuestionAsked, answer_text
 from core.domain.recall_events import MemoriesRecalled
-from core.domain.rewind_events import FilesRewound, RewoundFile
+from core.domain.rewind_events import FilesRewound
 from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.skill import SkillUsed
 from core.domain.text import Attachment, Text
@@ -266,6 +266,11 @@ class Conversation:
         return [name for name, answer in self.questions.items() if answer is None]
 
     @property
+    def task_seq(self) -> int:
+        """The sequence number of the last message that the current run began with; 0 without one."""
+        return max(self.task, default=0)
+
+    @property
     def has_new_input(self) -> bool:
         """Whether a queued message calls for another reply. Recalled memories and the session context do not."""
         return any(message.category not in (MEMORY, SESSION) for message in self.queued)
@@ -335,17 +340,16 @@ class Conversation:
                 self._queue_memories(event)
             case FilesRewound(files=files):
                 if files:
-                    self.queued.append(
-                        Message("user", Text(reverted_files_note(files)), seq=self.last_seq, category=HARNESS)
-                    )
+                    paths = ", ".join(file.path for file in files)
+                    note = Text(f"[The user reverted these files to an earlier state: {paths}.]")
+                    self.queued.append(Message("user", note, seq=self.last_seq, category=HARNESS))
 
     def _queue_memories(self, recalled: MemoriesRecalled) -> None:
         """Queue recalled memories before the user message that they were looked up for."""
         self.recalled_until = recalled.message_seq
         self.recalled.update(item.memory_id for item in recalled.memories)
-        index = next(
-            (position for position, message in enumerate(self.queued) if message.category == USER), len(self.queued)
-        )
+        categories = [message.category for message in self.queued]
+        index = categories.index(USER) if USER in categories else len(categories)
         self.queued.insert(index, Message("user", recalled.text, seq=self.last_seq, category=MEMORY))
 
     def _reorder_queue(self, change: QueueChanged) -> None:
@@ -370,9 +374,9 @@ class Conversation:
         self.queued = [retire_attachments(message, event.retired_attachments) for message in self.queued]
         self.token_counts.queued.clear()
         self.truncated_calls.update(event.truncated_calls)
-        stay = set(origins)
+        unchanged = set(origins)
         for index, message in enumerate(before):
-            if index not in stay and message.role == "tool":
+            if index not in unchanged and message.role == "tool":
                 self.compacted_calls.setdefault(message.call_id, message.seq)
         self.token_counts.update_after_compaction(self.messages, origins)
         self.compactions += 1
@@ -392,7 +396,9 @@ class Conversation:
         self.call_failed = False
         self.turns = self.attempts = 0
         self.done = False
-        self.questions, self.agent_questions, self.being_answered = {}, {}, set()
+        self.questions = {}
+        self.agent_questions = {}
+        self.being_answered = set()
         self.spent = {}
         self.warned = set()
         self.repeats = RepeatCounter()
@@ -450,13 +456,10 @@ class Conversation:
     def _add_result(self, call: str, output: Text, failed: bool = False, attached: tuple[Attachment, ...] = ()) -> None:
         """Add the result of a pending call to the messages."""
         if tool_call := self.pending.pop(call, None):
-            category = (
-                SKILLS
-                if call in self.skills_used and not self.skills_used[call].file
-                else f"{RESULTS_PREFIX}{tool_call.tool}"
-            )
+            loads_skill = call in self.skills_used and not self.skills_used[call].file
+            category = SKILLS if loads_skill else f"{RESULTS_PREFIX}{tool_call.tool}"
             message = Message(
-                "tool", output, (), call, failed, attachments=attached, seq=self.last_seq, category=category
+                "tool", output, call_id=call, failed=failed, attachments=attached, seq=self.last_seq, category=category
             )
             index = result_position(call, self.messages)
             self.messages.insert(index, message)
@@ -475,11 +478,6 @@ def with_changed_model(start: RunStarted, chosen: ModelChanged) -> RunStarted:
         max_output_tokens=chosen.max_output_tokens,
         temperature=chosen.temperature,
     )
-
-
-def reverted_files_note(files: tuple[RewoundFile, ...]) -> str:
-    """Return the message that informs the model which files the user reverted."""
-    return f"[The user reverted these files to an earlier state: {', '.join(file.path for file in files)}.]"
 
 
 def fold_events(entries: Iterable[EventRecord]) -> Conversation:

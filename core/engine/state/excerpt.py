@@ -24,12 +24,19 @@ def make_excerpt(text: str, max_tokens: int, call: str) -> str:
 
 
 def _excerpt(text: str, max_chars: int, call: str) -> str:
-    head = text[: int(max_chars * HEAD_SHARE)]
-    head = head[: cut + 1] if (cut := head.rfind("\n")) > len(head) // 2 else head
-    tail = text[len(text) - (max_chars - int(max_chars * HEAD_SHARE)) :]
-    tail = tail[cut + 1 :] if 0 <= (cut := tail.find("\n")) < len(tail) // 2 else tail
-    first, last = head.count("\n") + 1, text[: len(text) - len(tail)].count("\n") + 1
+    """Return the beginning and the end of a text, about `max_chars` characters together, with a note in between."""
+    head_chars = int(max_chars * HEAD_SHARE)
+    head = text[:head_chars]
+    last_break = head.rfind("\n")
+    if last_break > len(head) // 2:
+        head = head[: last_break + 1]
+    tail = text[len(text) - (max_chars - head_chars) :]
+    first_break = tail.find("\n")
+    if 0 <= first_break < len(tail) // 2:
+        tail = tail[first_break + 1 :]
     omitted = len(text) - len(head) - len(tail)
+    first = head.count("\n") + 1
+    last = text[: len(text) - len(tail)].count("\n") + 1
     return (
         f"{head}\n[… {omitted:,} of {len(text):,} characters left out: lines {first:,} to {last:,} of this result. "
         f'Read them in parts with recall_dropped {{"id": "{call}", "start": {first}}}, '

@@ -27,6 +27,8 @@ class LiveUpdate:
 
 
 class LiveUpdates:
+    """Passes live updates on to listeners."""
+
     def __init__(self) -> None:
         self._listeners: list[Callable[[LiveUpdate], None]] = []
 
@@ -35,10 +37,10 @@ class LiveUpdates:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def publish(self, draft: LiveUpdate) -> None:
+    def publish(self, update: LiveUpdate) -> None:
         for listener in tuple(self._listeners):
             try:
-                listener(draft)
+                listener(update)
             except Exception as error:  # A bug in a listener must not end the run.
-                context = {"message": "A listener of the drafts failed.", "exception": error}
+                context = {"message": "A listener of the live updates failed.", "exception": error}
                 asyncio.get_running_loop().call_exception_handler(context)

@@ -53,10 +53,11 @@ class PermissionState:
         self.authorship.apply(event)
         match event:
             case RunStarted():
-                self.requests, self.decisions = {}, {}
+                self.requests = {}
+                self.decisions = {}
             case UserMessage(attachments=attachments):
-                texts = (Text("", one.size, one.blob) for one in attachments if is_text(one))
-                self.attached_texts |= dict.fromkeys(texts)
+                files = (attachment for attachment in attachments if is_text(attachment))
+                self.attached_texts |= dict.fromkeys(Text(size=file.size, blob=file.blob) for file in files)
             case QuestionAsked(question=question):
                 self._questions[question.id] = question
             case QuestionAnswered(question_id=name, answer=answer):

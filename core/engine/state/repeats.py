@@ -15,9 +15,21 @@ MAX_CYCLE = 8  # maximum length of a repeated sequence of calls that is detected
 
 
 class CallResult(NamedTuple):
+    """A call and its result, with digests of the tool name and arguments (`call`) and of the output."""
+
     tool: str
     call: bytes
     output: bytes
+    failed: bool
+
+
+class _MadeCall(NamedTuple):
+    tool: str
+    digest: bytes
+
+
+class _Outcome(NamedTuple):
+    digest: bytes
     failed: bool
 
 
@@ -54,8 +66,8 @@ class RepeatCounter:
     _recent: deque[CallResult] = field(default_factory=lambda: deque(maxlen=MAX_CYCLE))  # the newest first
     # _equal[n - 1]: how many of the latest results in a row are equal to the result n calls before them.
     _equal: list[int] = field(default_factory=lambda: [0] * MAX_CYCLE)
-    _calls: dict[str, tuple[str, bytes]] = field(default_factory=dict)
-    _results: dict[str, tuple[bytes, bool]] = field(default_factory=dict)
+    _calls: dict[str, _MadeCall] = field(default_factory=dict)
+    _outcomes: dict[str, _Outcome] = field(default_factory=dict)
 
     def start_turn(self) -> None:
         """Remember the level at the start of the turn, to detect in which turn it passes the threshold."""
@@ -65,13 +77,15 @@ class RepeatCounter:
         """Add a call by its arguments: their JSON or its hash. The order of keys and the spaces do not count."""
         with suppress(ValueError, RecursionError):
             arguments = json.dumps(json.loads(arguments), sort_keys=True)
-        self._calls[call_id] = tool, _digest(f"{tool}\0{arguments}")
+        self._calls[call_id] = _MadeCall(tool, _digest(f"{tool}\0{arguments}"))
 
     def add_result(self, call_id: str, output: str, failed: bool) -> None:
         """Add a result. It is counted once all earlier calls have one, because concurrent calls end in any order."""
-        self._results[call_id] = _digest(output), failed
-        while (first := next(iter(self._calls), "")) in self._results:
-            self._count(CallResult(*self._calls.pop(first), *self._results.pop(first)))
+        self._outcomes[call_id] = _Outcome(_digest(output), failed)
+        while (first := next(iter(self._calls), "")) in self._outcomes:
+            call = self._calls.pop(first)
+            outcome = self._outcomes.pop(first)
+            self._count(CallResult(call.tool, call.digest, outcome.digest, outcome.failed))
 
     @property
     def should_warn(self) -> bool:

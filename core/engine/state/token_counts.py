@@ -90,13 +90,15 @@ class TokenCounts:
 
     def update_after_compaction(self, messages: Sequence[Message], origins: Sequence[int]) -> None:
         """Update the counts after a compaction. `origins` contains the old index of each message, or -1 if new."""
-        old, counted = self.counts, len(self.counts)
-        self.counts, self.totals = [], {}
-        if not counted:
+        old_counts = self.counts
+        self.counts = []
+        self.totals = {}
+        if not old_counts:
             return  # The messages are counted when the counts are first needed.
         for message, origin in zip(messages, origins, strict=True):
-            self._add(message.category, old[origin] if 0 <= origin < counted else message_tokens(message))
+            is_counted = 0 <= origin < len(old_counts)
+            self._add(message.category, old_counts[origin] if is_counted else message_tokens(message))
 
-    def _add(self, kind: str, tokens: int) -> None:
+    def _add(self, category: str, tokens: int) -> None:
         self.counts.append(tokens)
-        self.totals[kind] = self.totals.get(kind, 0) + tokens
+        self.totals[category] = self.totals.get(category, 0) + tokens

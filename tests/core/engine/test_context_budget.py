@@ -17,6 +17,7 @@ from core.domain.events import (
     RunStarted,
     ToolReturned,
 )
+from core.domain.message_files import AttachedFile
 from core.domain.question import Answer
 from core.domain.text import Text
 from core.domain.tiers import AUTO, TierRule, Tiers
@@ -441,7 +442,7 @@ def test_images_go_to_the_model_of_the_tier_that_accepts_them(tmp_path: Path, mo
             tiers = Tiers(mid=("blind", "sees"), rules=(TierRule("any", "mid"),))
             scene.services.runs._factory.tiers = lambda: tiers
             script = scripted_replies({"text": "a"})
-            image = [("a.png", "image/png", b"\x89PNG\r\n\x1a\n" + b"\0" * 100)]
+            image = [AttachedFile("a.png", "image/png", b"\x89PNG\r\n\x1a\n" + b"\0" * 100)]
             for files in ([], image):
                 session = await scene.engine.start(
                     "Look.", scene.folder, RunStarted(AUTO, 60, Text(script)), files=files

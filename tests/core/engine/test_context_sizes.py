@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from core.domain.events import RequestSent, SessionEvent, ToolReturned
+from core.domain.message_files import AttachedFile
 from core.domain.text import Attachment
 from core.models.token_estimate import attachment_tokens
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
@@ -86,7 +87,7 @@ def test_many_images_in_one_message_fit(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.run(scripted_replies({"text": "Ready."}, {"text": "done"}, window=16_000))
-            files = [(f"{number}.png", "image/png", png(number)) for number in range(40)]
+            files = [AttachedFile(f"{number}.png", "image/png", png(number)) for number in range(40)]
             await scene.engine.send_message(session, "Compare them.", files=files)
             await scene.engine.wait_idle(session)
             size, window = request_sizes(await scene.events(session))[-1]

@@ -18,6 +18,7 @@ from core.domain.events import (
     UntrustedContentRead,
 )
 from core.domain.question import Answer
+from core.domain.text import Text
 from core.engine.services.hooks import HOOK_MOMENTS, Hook, hook_outcome, run_hooks
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.engine.test_hooks import hook_runs, write
@@ -206,7 +207,7 @@ def test_later_hooks_see_changed_arguments_and_a_result_ends_the_chain(tmp_path:
         done = await run_hooks(hooks, "before_call", "read", tmp_path, {"call": call})
         assert json.loads(json.loads((tmp_path / "met").read_text())["call"]["arguments"]) == {"path": "b"}
         assert len(done) == 2 and not (tmp_path / "never").exists()
-        outcome = hook_outcome([(one, one.output.head) for one in done])
+        outcome = hook_outcome(done)
         assert outcome.result == "ready" and json.loads(outcome.arguments) == {"path": "b"}
 
     run_bounded(main())
@@ -281,5 +282,5 @@ def test_a_directive_without_effect_is_named(tmp_path: Path, moment: str, printe
 
 def test_output_that_is_no_object_changes_nothing() -> None:
     for printed in ("{not json", "[1]", "words", '{"context": "x"} and more'):
-        assert hook_outcome([(HookRan("run_start", "x", exit_code=0), printed)]).context == ()
-    assert hook_outcome([(HookRan("run_start", "x", exit_code=1), '{"context": "x"}')]).context == ()
+        assert hook_outcome([HookRan("run_start", "x", Text(printed), exit_code=0)]).context == ()
+    assert hook_outcome([HookRan("run_start", "x", Text('{"context": "x"}'), exit_code=1)]).context == ()

@@ -26,7 +26,7 @@ from core.domain.problems import Problem
 from core.domain.rewind_events import FilesRewound
 from core.domain.text import Text
 from core.domain.worktree import WorktreeCreated
-from core.engine.policy.imported_sessions import KEPT, without_permissions
+from core.engine.policy.imported_sessions import DESCRIPTIVE_EVENTS, without_permissions
 from core.store.blobs import blob_hash
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 
@@ -192,4 +192,4 @@ def test_only_what_was_said_and_done_is_kept() -> None:
     assert kept == RunStarted("id", untrusted_sources=kept.untrusted_sources)
     assert without_permissions(ModeChanged("auto"), "X:1") == ModeChanged("ask")
     assert without_permissions(UserMessage(Text("x")), "X:1") == UserMessage(Text("x"))
-    assert set(EVENT_CLASSES.values()) >= {kind for kind in KEPT if kind in get_args(SessionEvent)}
+    assert set(EVENT_CLASSES.values()) >= {kind for kind in DESCRIPTIVE_EVENTS if kind in get_args(SessionEvent)}

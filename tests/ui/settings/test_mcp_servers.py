@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPlainTextEdit, QPus
 from pytestqt.qtbot import QtBot
 
 from core.domain.problems import ErrorDetails
-from core.engine.services.mcp_servers import McpOverview, McpServerRow, ProjectMcpServer
+from core.engine.services.mcp_servers import ChangedMcpTool, McpOverview, McpServerRow, ProjectMcpServer
 from core.engine.services.mcp_servers import McpTestResult as Looked
 from core.mcp.server_state import McpServerState, McpServerStates
 from core.settings.schema import MCP_SERVERS, McpServerSettings, McpToolSettings, McpVariable, Settings
@@ -129,7 +129,7 @@ def test_a_test_result_is_shown_and_a_change_can_be_accepted(dialog: SettingsDia
     assert same == ("It works: 2 tools, protocol 2026-07-28.", "done")
     assert outcome_text(Looked("files", error=GONE))[1] == "failed"
     dialog.mcp_servers.show_outcome(
-        "files", outcome_text(Looked("files", "2026-07-28", FILES.tools, (("read1", "-a\n+b"),)))
+        "files", outcome_text(Looked("files", "2026-07-28", FILES.tools, (ChangedMcpTool("read1", "-a\n+b"),)))
     )
     assert "read1:\n-a\n+b" in text(dialog)
     with qtbot.waitSignal(dialog.mcp_action_requested) as wanted:
