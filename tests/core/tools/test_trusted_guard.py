@@ -505,8 +505,10 @@ def test_what_the_user_changed_after_journeyman_was_killed_stays(ground: Ground)
         scan.scan_before()
         record = record_command(place, scan)
         assert record
+        record._closed.set()  # as when the process is gone
+        record._thread.join()
         os.utime(record._path, (time.time() - 60, time.time() - 60))
-        os.close(record._file)  # as when the process is gone
+        os.close(record._file)
         (folder / ".envrc").write_text("mine")
         try:
             return await run(RunArguments("true"), place.for_call("c1"))
