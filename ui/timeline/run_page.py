@@ -269,10 +269,13 @@ class RunPage(QWidget):
             bar = self._view.verticalScrollBar()
             bar.setValue(bar.value() + rect.center().y() - screen.center().y())
 
-    def _choose(self, step: Step) -> None:
-        position = self._view.selected_position
-        session = self._model.address_at(position).session
-        self._selected = SelectedStep(session, step, self._model.root_row(position))
+    def _choose(self, step: Step | None) -> None:
+        """Select a step, or no step if `step` is None, so that the details are those of the latest step."""
+        self._selected = None
+        if step:
+            position = self._view.selected_position
+            session = self._model.address_at(position).session
+            self._selected = SelectedStep(session, step, self._model.root_row(position))
         self.step_chosen.emit(step)
 
     @property
