@@ -412,6 +412,10 @@ class RunPage(QWidget):
         """Show the error that paused the run; None hides it."""
         self._failed_bar.show_error(error)
 
+    def share_pausing(self, sessions: set[str]) -> None:
+        """Share the set of sessions that pause after their current turn with the other side of a split view."""
+        self._header.pausing = sessions
+
     def mark_pausing(self, session: str) -> None:
         """Show that a run pauses after its current turn, until it pauses or ends."""
         self._header.mark_pausing(session)
