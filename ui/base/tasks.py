@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject
 
 from core.domain.problems import ErrorDetails, Problem
 
-
 PAGE: Final = "page"
 
 

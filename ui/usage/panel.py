@@ -1,5 +1,6 @@
 """The Usage page: totals, a plot by day, a table and a CSV export."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -131,7 +132,7 @@ class UsagePanel(PanelPage):
 
         async def export() -> None:
             try:
-                Path(path).write_text(usage_csv(self._rows), encoding="utf-8")
+                await asyncio.to_thread(Path(path).write_text, usage_csv(self._rows), encoding="utf-8")
             except OSError as error:
                 message = self.tr("The usage could not be exported to {}.").format(path)
                 raise Problem(message, f"{error.strerror or error}.", self.tr("Choose another location.")) from error
