@@ -165,14 +165,22 @@ class RunViewController(QObject):
         self._tasks.start(mark(), "mark as reviewed")
 
     def revoke(self, rule: str) -> None:
-        """Revoke saved rules.
+        """Revoke saved rules, and offer to undo that.
 
         `rule` contains their IDs, separated by spaces. Calls that they have allowed are not affected.
         """
 
         async def revoke() -> None:
-            await self._bridge.ask(partial(_revoke_rules, rule.split()))
+            revoked = await self._bridge.ask(partial(_revoke_rules, rule.split()))
             self._view.decisions.mark_revoked(rule)
+            self._window.toast.show_message(
+                self.tr("Revoked the rule.") if len(revoked) < 2 else self.tr("Revoked {} rules.").format(len(revoked)),
+                lambda: self._tasks.start(restore(revoked), "undo the revocation of a rule"),
+            )
+
+        async def restore(revoked: list[str]) -> None:
+            await self._bridge.ask(partial(_restore_rules, revoked))
+            self._view.decisions.mark_revoked(rule, revoked=False)
 
         self._tasks.start(revoke(), "revoke")
 
@@ -224,9 +232,15 @@ async def _set_prompt_size(engine: "Engine", size: str) -> str:
     return before
 
 
-async def _revoke_rules(ids: list[str], engine: "Engine") -> None:
-    """Revoke those of these rules that are still in effect, or that cannot be read."""
+async def _revoke_rules(ids: list[str], engine: "Engine") -> list[str]:
+    """Revoke those of these rules that are still in effect, or that cannot be read, and return their IDs."""
     rules = engine.rules().rules
+    revoked = [name for name in ids if rules is None or any(rule.id == name for rule in rules)]
+    for name in revoked:
+        await engine.revoke(name)
+    return revoked
+
+
+async def _restore_rules(ids: list[str], engine: "Engine") -> None:
     for name in ids:
-        if rules is None or any(rule.id == name for rule in rules):
-            await engine.revoke(name)
+        await engine.restore_rule(name)
