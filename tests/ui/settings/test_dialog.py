@@ -159,6 +159,8 @@ def test_the_search_filters_and_says_when_nothing_matches(dialog: SettingsDialog
     QTest.keyClicks(search, "proxy")
     shown = [pages.item(n).text() for n in range(pages.count()) if not pages.item(n).isHidden()]
     assert shown == ["Network"] and pages.currentItem().text() == "Network"
+    press(search, Qt.Key.Key_Return)
+    assert dialog.focusWidget().objectName() == "settings.proxy"
     QTest.keyClicks(search, "zzz")
     assert find(dialog, QLabel, "settings.none").isVisible()
     search.clear()
