@@ -141,8 +141,9 @@ class RunViewController(QObject):
 
     def undo_revert(self) -> None:
         """Show a preview of undoing the last revert."""
-        session = self._session
+        self._preview_undo(self._session)
 
+    def _preview_undo(self, session: str) -> None:
         async def preview() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session))
             self._show(self._window.tr("Undo the last revert?"), plan, lambda forced: self._undo(session, forced))
@@ -208,7 +209,7 @@ class RunViewController(QObject):
         async def act() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, forced, only=only))
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
-            announce(self._view, self._window.tr("Files reverted"))
+            self._window.toast.show_message(self._window.tr("Files reverted"), partial(self._preview_undo, session))
 
         self._tasks.start(act(), "revert files")
 
