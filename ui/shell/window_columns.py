@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from ui.base.window_state import WindowState
@@ -296,6 +297,13 @@ class WindowColumns(QSplitter):
             part.setFocus(Qt.FocusReason.TabFocusReason)
 
     # Overridden Qt methods
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Close a step pane that was opened without enough room on Esc."""
+        if event.key() == Qt.Key.Key_Escape and self._is_squeezed and not event.modifiers():
+            self.close_pane()
+        else:
+            super().keyPressEvent(event)
 
     def minimumSizeHint(self) -> QSize:
         """Return a minimum without the sidebar if that gives way to the central area.
