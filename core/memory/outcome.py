@@ -95,7 +95,7 @@ def _approach(steps: Collection[FinishedStep]) -> list[str]:
 def _error_text(run: FinishedRun, steps: Collection[FinishedStep]) -> str:
     if run.status == "completed":
         return ""
-    reason = "" if run.status == "stopped" else run.reason  # that the user has stopped it is no error
+    reason = "" if run.status == "stopped" else run.reason  # a stop by the user is not an error
     failed = [f"{step.kind} {step.object}" for step in steps if step.status == "failed"]
     return "; ".join(part for part in (reason, *failed[-1:]) if part)
 

@@ -181,7 +181,9 @@ def test_the_providers_page_fits_beside_its_scroll_bar_in_the_narrowest_settings
     dialog.resize(820, 600)
     area = next(area for area in dialog.findChildren(FittingScrollArea) if area.isAncestorOf(dialog.providers))
     qtbot.waitUntil(area.verticalScrollBar().isVisible)
-    qtbot.waitUntil(lambda: area.widget().width() <= area.viewport().width())
+    content = area.widget()
+    assert content is not None
+    qtbot.waitUntil(lambda: content.width() <= area.viewport().width())
 
 
 def test_the_header_of_a_skill_keeps_its_name(large: Look, qtbot: QtBot) -> None:

@@ -14,7 +14,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import ENTER_KEYS, TextField, label
 
 MAX_LINES: Final = 6
-MIN_CHARACTERS: Final = 20  # if fewer characters of the message fit beside the note, the note is hidden
+MIN_CHARACTERS: Final = 20  # if fewer characters of the message fit next to the note, the note is hidden
 ALT: Final = Qt.KeyboardModifier.AltModifier
 CONTROL: Final = Qt.KeyboardModifier.ControlModifier
 PLAIN: Final = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
@@ -122,7 +122,7 @@ class QueuedCard(QFrame):
             button.restyle(look)
 
     def _fit_note(self) -> None:
-        """Show the note if enough of the message is left beside it."""
+        """Show the note if there is enough room for the message too."""
         metrics, margins = self._label.fontMetrics(), self._row.contentsMargins()
         text = min(self._label.sizeHint().width(), MIN_CHARACTERS * metrics.averageCharWidth())
         parts = [self._number, self._note, self._send_now_button, self._remove]

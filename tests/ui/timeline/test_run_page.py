@@ -98,12 +98,13 @@ def test_selecting_a_row_emits_step_chosen(page: RunPage, qtbot: QtBot, rows: Me
 def test_the_reply_being_streamed_replaces_the_selected_step(page: RunPage, qtbot: QtBot, rows: MemorySteps) -> None:
     page.select_row(4)
     page.show_draft("The letter is")
-    with qtbot.waitSignal(page.step_chosen):
+    with qtbot.waitSignal(page.step_chosen) as emitted:
         press(page.view, Qt.Key.Key_End)
-    assert page.selected is None, "the details are those of the latest step"
+    assert emitted.args == [None] and not page.selected, "the details are those of the latest step"
     reply = rows.add("reply", object="The letter is ready.", run=2)
-    page.apply([reply])
-    assert page.selected is not None and page.selected.step == reply
+    with qtbot.waitSignal(page.step_chosen) as emitted:
+        page.apply([reply])
+    assert emitted.args == [reply]
 
 
 def test_jump_to_latest_counts_new_rows(page: RunPage, rows: MemorySteps) -> None:
