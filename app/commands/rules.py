@@ -89,7 +89,7 @@ async def _import(context: Invocation) -> int:
 
 def _saved_rules(context: Invocation) -> tuple[PermissionRule, ...]:
     """Return the saved rules. Raise Problem if they cannot be read, so that no rule counts as missing."""
-    loaded = context.rules.read()
+    loaded = context.engine.rules()
     if loaded.rules is None:
         assert loaded.error is not None
         raise Problem.from_details(loaded.error)

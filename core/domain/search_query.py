@@ -17,6 +17,7 @@ PERIODS: Final = MappingProxyType({"today": 1, "week": 7, "month": 30, "year": 3
 KIND_GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {"message": ("user",), "change": ("write", "edit"), "web": ("fetch", "search_web"), "agent": ("delegate",)}
 )
+_UNFINISHED = re.compile(r'(?<!\S)(?:folder|model|status|date|after|before|kind):"?$')
 _TOKEN = re.compile(r'(?<!\S)([a-z]+):("[^"]*"|\S+)')
 
 
@@ -51,7 +52,10 @@ class SessionQuery(NamedTuple):
 
 
 def parse_query(text: str) -> SessionQuery:
-    """Split a search text into words and filters. A filter with an unknown key or value counts as words."""
+    """Split a search text into words and filters. A filter with an unknown key or value counts as words.
+
+    A filter at the end whose value has not been typed yet is ignored.
+    """
     filters: list[SearchFilter] = []
 
     def take(match: re.Match[str]) -> str:
@@ -61,7 +65,7 @@ def parse_query(text: str) -> SessionQuery:
         filters.append(SearchFilter(key, value, match[0]))
         return " "
 
-    words = _TOKEN.sub(take, text)
+    words = _UNFINISHED.sub("", _TOKEN.sub(take, text).rstrip())
     return SessionQuery(" ".join(words.split()), tuple(filters))
 
 

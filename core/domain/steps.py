@@ -146,13 +146,19 @@ def _run_state(event: RunPaused | RunInterrupted | RunResumed | RunEnded, change
 
 
 def _user_message(event: UserMessage | QueueChanged, changed: _StepWriter) -> None:
-    """Add a user message, or update the queue. A message sent during a turn is queued for the next request."""
+    """Add a user message, or update the queue.
+
+    A message sent during a turn is queued for the next request. One that starts a run follows the queued messages, with
+    which it is sent.
+    """
     run = changed.outline.open.get("run")
     if isinstance(event, QueueChanged):
         _update_queue(event, changed)
     elif run and "turns" in run.metrics:
         changed.add("user", "queued", key=_message_key(changed.entry.seq), object=first_line(event.text))
     else:
+        if not run:
+            changed.mark_delivered()
         changed.add("user", "done", object=first_line(event.text))
 
 

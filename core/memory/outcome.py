@@ -95,8 +95,9 @@ def _approach(steps: Collection[FinishedStep]) -> list[str]:
 def _error_text(run: FinishedRun, steps: Collection[FinishedStep]) -> str:
     if run.status == "completed":
         return ""
+    reason = "" if run.status == "stopped" else run.reason  # a stop by the user is not an error
     failed = [f"{step.kind} {step.object}" for step in steps if step.status == "failed"]
-    return "; ".join(part for part in (run.reason, *failed[-1:]) if part)
+    return "; ".join(part for part in (reason, *failed[-1:]) if part)
 
 
 def _short(text: str, limit: int) -> str:

@@ -37,6 +37,16 @@ async def _add(book: RuleStore, folder: str) -> None:
     )
 
 
+def test_a_rule_of_a_run_that_has_ended_is_not_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened = open_data_folder(tmp_path)
+    assert opened.database
+    rule = new_rule("ghi234", "allow", "run", "command", "touch *", scope="run", scope_id="gone/1", created_at=1)
+    asyncio.run(RuleStore(opened.path, opened.database).add([rule]))
+    opened.database.close()
+    assert run_command(tmp_path, "rules") == DONE
+    assert capsys.readouterr().out == "No saved rules.\n"
+
+
 def run_command(home: Path, *words: str) -> int:
     return main(["--data-dir", str(home), *words])
 

@@ -48,15 +48,9 @@ def do_task(person: MonkeyRun, task: str) -> str:
     """Start a task from the start page, allow by keyboard whatever it asks for, and return the status at its end."""
     session = start_run(person, task).id
 
-    focused_at = 0  # events when the request was focused; focusing it again would begin its delay again
-
     def has_ended() -> bool:
-        nonlocal focused_at
         if person.status(session) == "waiting":
-            if (events := len(person.kinds(session))) != focused_at:
-                focused_at = events
-                person.display.keys("ctrl+j")
-            person.display.keys("a")  # has no effect until the delay of the request has passed
+            person.display.keys("ctrl+j", "a")  # has no effect until the delay of the request has passed
         return person.status(session) in ENDED
 
     wait_until(has_ended, task, TASK_BOUND_S)

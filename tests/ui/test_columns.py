@@ -76,6 +76,18 @@ def test_large_text_does_not_give_the_sidebar_too_much_of_a_small_window(look: L
     assert widths(columns)[0] == 600, "the user may make it wider"
 
 
+def test_the_sidebar_follows_the_width_of_the_window_at_large_text(look: Look, columns: WindowColumns) -> None:
+    columns.restyle(Look(look.theme, load_fonts(2.0)))
+    for width, sidebar in ((1280, round(0.3 * 1280)), (1600, round(0.3 * 1600)), (2400, 2 * SIDEBAR)):
+        columns.resize(width, 600)
+        columns.fit(CentralView(shows_steps=True))
+        assert widths(columns)[0] == sidebar
+    columns.moveSplitter(600, 1)
+    columns.resize(1600, 600)
+    columns.fit(CentralView(shows_steps=True))
+    assert widths(columns)[0] == 600, "the user has chosen this width"
+
+
 def test_the_sidebar_that_made_room_for_the_step_pane_comes_back_with_its_end(
     look: Look, columns: WindowColumns
 ) -> None:

@@ -86,6 +86,15 @@ def test_the_rule_that_an_approval_saved_is_revoked_and_the_next_call_asks_again
         await select(person, "write note.md")
         click(find(person.window.view, QPushButton, "decisions.revoke"))
         await until(lambda: rules.read().rules == (), "no rule")
+        revoke, undo = (
+            find(person.window.view, QPushButton, "decisions.revoke"),
+            find(person.window.toast, QPushButton, "toast.undo"),
+        )
+        await until(undo.isVisible, "the offer to undo")
+        click(undo)
+        await until(lambda: revoke.isEnabled() and len(rules.read().rules or ()) == 1, "the restored rule")
+        click(revoke)
+        await until(lambda: rules.read().rules == (), "no rule again")
         again = await run(person, RunStarted(SCRIPTED, mode="ask"), WRITE, DONE)
         await until(lambda: person.window.row(again).status == "waiting", "it asks again")
         assert person.notice() == ""

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QPushButton, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
 
 from tests.bench.transcript import write_transcript
 from tests.core.exchange.test_importers import CLAUDE, CODEX
@@ -105,6 +106,18 @@ def test_an_internal_error_ends_the_import_and_reports_the_finished_files(qapp: 
         await until(lambda: agents(person) == {"Codex"}, "the session in the list")
 
     live(qapp, home, act, crashes=True)
+
+
+def test_the_keyboard_goes_to_the_choice_of_files_if_no_session_was_found(
+    qapp: QApplication, look: Look, qtbot: QtBot
+) -> None:
+    dialog = SessionImportDialog(look, window := QWidget())
+    qtbot.addWidget(window)
+    dialog.show()
+    qtbot.waitUntil(find(dialog, QListWidget, "import.list").hasFocus)
+    dialog.show_found([])
+    assert find(dialog, QPushButton, "import.files").hasFocus()
+    dialog.close()
 
 
 @pytest.mark.parametrize("found", [[], [FoundTranscript("Codex", "/home/me/one.jsonl", 1, 0.0)]], ids=["none", "one"])

@@ -171,6 +171,21 @@ def test_tab_goes_through_every_settings_page_from_top_to_bottom_and_then_to_clo
         assert len(names) > 3 or pages.item(row).text() in ("Trusted folders", "Data")
 
 
+def test_the_providers_page_fits_beside_its_scroll_bar_in_the_narrowest_settings(large: Look, qtbot: QtBot) -> None:
+    dialog = SettingsDialog(large, SettingsSnapshot(Settings(), []))
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show_page(MODELS)
+    dialog.providers.show_providers(PROVIDERS)
+    dialog.show()
+    dialog.resize(820, 600)
+    area = next(area for area in dialog.findChildren(FittingScrollArea) if area.isAncestorOf(dialog.providers))
+    qtbot.waitUntil(area.verticalScrollBar().isVisible)
+    content = area.widget()
+    assert content is not None
+    qtbot.waitUntil(lambda: content.width() <= area.viewport().width())
+
+
 def test_the_header_of_a_skill_keeps_its_name(large: Look, qtbot: QtBot) -> None:
     header = SkillHeader(large)
     qtbot.addWidget(header)

@@ -201,6 +201,39 @@ def test_a_task_is_kept_as_a_draft_until_its_session_has_started(
     live(qapp, home, act)
 
 
+def test_the_keyboard_goes_to_the_steps_of_a_new_session_although_it_was_in_the_composer_of_another(
+    qapp: QApplication, home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "notes.md").write_text("Buy flour.\n")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await person.program.engine.ask(set_model)
+        await until(window.start.isVisible, "the start screen")
+        await activate(person.shell)
+        window.show_session(other := await person.start(HELLO)())
+        await until(lambda: window.row(other).runs and window.row(other).status == "done", "the other session")
+        window.view.focus_composer()
+        window.show_start()
+        await until(find(window, QComboBox, "start.model").count, "the model of the settings")
+        window.start.choose_folder(str(folder))
+        task = find(window, QPlainTextEdit, "start.task")
+        task.setFocus()
+        write(task, "Say hello.")
+        press(task, Qt.Key.Key_Return)
+        dialog = await until(lambda: window.findChild(TrustDialog), "the question")
+        find(dialog, QPushButton, "trust.yes").setFocus()
+        press(find(dialog, QPushButton, "trust.yes"), Qt.Key.Key_Space)
+        session = await until(lambda: window.selection.session, "the session")
+        await until(window.view.page.panel_has_focus, "the focus, which a request takes from there")
+        window.actions_by_id["run.stop"].trigger()
+        await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
+
+    live(qapp, home, act)
+
+
 async def begin(window: MainWindow, folder: Path) -> None:
     await until(window.start.isVisible, "the start screen")
     window.start.shown.emit()

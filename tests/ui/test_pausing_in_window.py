@@ -48,6 +48,27 @@ def test_a_pause_is_visible_until_it_begins_and_the_palette_resumes_the_run(qapp
     live(qapp, home, act)
 
 
+def test_a_pausing_session_is_still_pausing_on_the_other_side_of_the_split_view(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, desk = person.window, person.window.split_view
+        await until(window.start.isVisible, "the start screen")
+        session, other = await person.start(SCRIPT)(), await person.start('{"replies": [{"text": "Done."}]}')()
+        window.show_session(session)
+        pause = find(window.view, QPushButton, "run.pause")
+        await until(lambda: pause.isVisible() and window.actions_by_id["run.pause"].isEnabled(), "the run")
+        window.actions_by_id["run.pause"].trigger()
+        await until(lambda: pause.text() == "Pausing…", "the sign")
+        window.show_session(other)
+        desk.show_in_other_pane(session)
+        beside = find(desk.panes[1].view, QPushButton, "run.pause")
+        await until(beside.isVisible, "the session beside")
+        assert beside.text() == "Pausing…" and not beside.isEnabled()
+        (home / "work" / "go").touch()
+        await until(lambda: window.row(session).status == "paused", "the pause")
+
+    live(qapp, home, act)
+
+
 def test_nothing_to_compact_is_a_passing_message_not_an_error(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window

@@ -78,3 +78,26 @@ def test_a_queued_message_is_shown_once_and_then_where_the_conversation_goes_on_
         assert len([row for row in rows if row.startswith("Replied")]) == 1, "a blank reply leaves no band"
 
     live(qapp, home, act)
+
+
+def test_a_message_that_starts_a_run_is_shown_although_the_steps_were_scrolled_up(
+    qapp: QApplication, home: Path
+) -> None:
+    long_reply = {"text": "\n\n".join(f"Paragraph {number}" for number in range(80))}
+
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(json.dumps({"replies": [long_reply, {"text": "Short."}]}))()
+        window.show_session(session)
+        await until(lambda: window.row(session).runs and window.row(session).status == "done", "the first run")
+        view, field = window.view.page.view, find(window.view.composer, QPlainTextEdit, "composer.input")
+        await until(lambda: view.verticalScrollBar().maximum() > 0, "a long list")
+        view.setFocus()
+        press(view, Qt.Key.Key_Home)
+        assert not view.following
+        write(field, "and shorter")
+        press(field, Qt.Key.Key_Return)
+        await until(lambda: window.row(session).runs == 2 and window.row(session).status == "done", "the second run")
+        await until(lambda: view.following and view.verticalScrollBar().value() > 0, "the new run")
+
+    live(qapp, home, act)

@@ -4,13 +4,16 @@ import asyncio
 import shutil
 from pathlib import Path
 
+import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit
 
 from tests.ui.hands import find, write
+from tests.ui.skills.test_page import opened, wait_until_open
 from tests.ui.test_desktop_app import Person, live, until
 from tests.ui.test_new_session_in_window import begin, set_model
 from ui.base.tasks import ErrorSource
 from ui.settings.settings_dialog import SettingsDialog
+from ui.usage.panel import UsagePanel
 
 SCRIPT = '{"replies": [{"text": "Done."}], "then": "repeat_last"}'
 
@@ -56,6 +59,41 @@ def test_the_error_of_an_action_disappears_when_its_session_goes_on(qapp: QAppli
         await until(lambda: "not active" in person.notice(), "the error")
         send(person, "go on")
         await until(lambda: not person.notice(), "the error is gone")
+
+    live(qapp, home, act)
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_the_error_of_an_export_disappears_when_it_succeeds_or_its_page_is_left(
+    qapp: QApplication, home: Path, left: bool
+) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window._bridge, "the engine")
+        window.selection.choose_page("usage")
+        page = window.pages.page("usage")
+        assert isinstance(page, UsagePanel)
+        page.write(str(home / "missing" / "usage.csv"))
+        await until(lambda: "could not be exported" in person.notice(), "the error")
+        if left:
+            window.selection.leave_page()
+        else:
+            page.write(str(home / "usage.csv"))
+        await until(lambda: not person.notice(), "the error is gone")
+
+    live(qapp, home, act)
+
+
+def test_the_error_of_a_skill_disappears_when_the_page_is_left(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        page = await opened(person)
+        page._actions.create("minutes", "")
+        await wait_until_open(page, "library/minutes")
+        page.view.replace_text("no front matter", 1)
+        page.save()
+        await until(lambda: "not valid" in person.notice(), "the error")
+        person.window.selection.leave_page()
+        assert not person.notice()
 
     live(qapp, home, act)
 

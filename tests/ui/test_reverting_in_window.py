@@ -82,6 +82,14 @@ def test_the_last_revert_can_be_undone_only_if_there_is_one(qapp: QApplication, 
             await until((lambda: not undo.isVisible()) if exists else undo.isVisible, "the revert to undo")
             await until(lambda: window.findChild(QDialog, "putback") is None, "the dialog is gone")
             await until(partial(has_tab_name, tabs, "Changes +1" if exists else "Changes"), "the badge of the tab")
+            if not exists:
+                await until(lambda: window.toast.can_undo and "reverted" in window.toast.accessibleName(), "the notice")
+        click(revert)
+        click(find(await until(lambda: window.findChild(QDialog, "putback"), "the dialog"), QPushButton, "putback.yes"))
+        await until(lambda: not file.exists() and window.findChild(QDialog, "putback") is None, "the last revert")
+        window.actions_by_id["toast.undo"].trigger()
+        click(find(await until(lambda: window.findChild(QDialog, "putback"), "the dialog"), QPushButton, "putback.yes"))
+        await until(file.exists, "the file")
         assert texts[0] == texts[2] != texts[1] == texts[3]
 
     live(qapp, home, act)

@@ -25,11 +25,11 @@ SCRIPT = json.dumps(
 """Each run adds a line to the letter."""
 
 
-async def open_changes(person: Person) -> tuple[str, DiffView]:
+async def open_changes(person: Person, script: str = SCRIPT) -> tuple[str, DiffView]:
     window = person.window
     (person.home / "work").mkdir(exist_ok=True)
     (person.home / "work" / "letter.md").write_text(LETTER)
-    session = await person.start(SCRIPT)()
+    session = await person.start(script)()
     await until(lambda: window.row(session).runs and window.row(session).status == "done", "its end")
     window.show_session(session)
     window.view.page.show_tab("changes")
@@ -77,6 +77,36 @@ def test_comments_on_five_lines_are_sent_and_the_follow_up_is_shown(qapp: QAppli
         assert all(f"Comment {number}" in text for number in range(1, 6))
         click(find(window.view, QPushButton, "changes.reply.close"))
         assert not title.isVisible() and not diff.rows.comment_rows()
+
+    live(qapp, home, act)
+
+
+def test_a_later_message_does_not_replace_the_reply_to_the_comments(qapp: QApplication, home: Path) -> None:
+    wait = {"name": "run", "arguments": {"command": "while [ ! -e go ]; do sleep 0.05; done"}}
+    edit = {"name": "edit", "arguments": EDIT}
+    script = json.dumps({"replies": [{"calls": [wait]}, {"calls": [edit]}, {"text": "I added the flat."}]})
+
+    async def act(person: Person) -> None:
+        window, go = person.window, person.home / "work" / "go"
+        go.parent.mkdir(exist_ok=True)
+        go.touch()
+        session, diff = await open_changes(person, script)
+        press(diff, Qt.Key.Key_X, Qt.KeyboardModifier.ShiftModifier)
+        select_line(diff, 1)
+        press(diff, Qt.Key.Key_C)
+        write(comment_field(diff), "Why?")
+        press(comment_field(diff), Qt.Key.Key_Return)
+        press(diff, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        title = find(window.view, QLabel, "changes.reply.title")
+        reply = find(window.view, QTextBrowser, "changes.reply")
+        await until(lambda: window.row(session).runs == 2 and window.row(session).status == "done", "the reply")
+        go.unlink()
+        await person.program.engine.ask(lambda e: e.send_message(session, "Something else"))
+        await until(lambda: window.row(session).runs == 3 and window.row(session).status == "running", "another run")
+        assert title.isVisible() and title.text() == "Reply to your comments"
+        assert "I added the flat." in reply.toPlainText()
+        go.touch()
+        await until(lambda: window.row(session).status == "done", "its end")
 
     live(qapp, home, act)
 

@@ -92,6 +92,10 @@ def test_a_row_opens_its_details_beside_the_steps(
         assert view.isVisible() and window.sessions.isHidden()
         click(find(window.pane, QToolButton, "step.fold"))
         assert window.pane.isHidden() and window.sessions.isVisible()
+        way(view)
+        await until(window.pane.isVisible, "the details again")
+        press(view, Qt.Key.Key_Escape)
+        assert window.pane.isHidden() and window.sessions.isVisible()
 
     live(qapp, home, act)
 

@@ -9,7 +9,11 @@ DELAY_MS: Final = 600
 
 
 class SecurityDelay(QObject):
-    """A delay that starts again when the widget `over` is shown, enabled or focused, or its window becomes active."""
+    """A delay that starts again when the widget `over` is shown or enabled, or its window becomes active.
+
+    It does not start again when `over` receives the focus: the user, who presses Ctrl+J to go to the request, would
+    have to wait after each press.
+    """
 
     elapsed_changed = Signal(bool)
 
@@ -48,7 +52,7 @@ class SecurityDelay(QObject):
             if kind == QEvent.Type.Show:
                 self._watch_window()
                 self.restart()
-            elif kind in (QEvent.Type.FocusIn, QEvent.Type.EnabledChange):
+            elif kind == QEvent.Type.EnabledChange:
                 self.restart()
             elif kind == QEvent.Type.Hide:
                 self._wait.stop()

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from PySide6.QtCore import QObject
 
 from core.domain.problems import ErrorDetails, Problem
 
+PAGE: Final = "page"
+
 
 class ErrorSource(NamedTuple):
-    """The action that failed, and the session to which it applied, if any."""
+    """The action that failed, and the session to which it applied, if any; `PAGE` for the action of a page."""
 
     action: str
     session: str = ""

@@ -134,7 +134,7 @@ class DiffHeader(QWidget):
         The buttons adapt to the width, so they must not determine the minimum width of the window.
         """
         shown = [button for button in self._actions if not button.isHidden()]
-        icons = sum(button.height() for button in shown) + SPACING * len(shown) + MARGINS[0] + MARGINS[2]
+        icons = sum(button.sizeHint().height() for button in shown) + SPACING * len(shown) + MARGINS[0] + MARGINS[2]
         return QSize(icons, super().minimumSizeHint().height())
 
     def event(self, event: QEvent) -> bool:

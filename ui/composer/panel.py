@@ -70,6 +70,7 @@ class ComposerPanel(QFrame):
         self._input.textChanged.connect(self._on_text_changed)
         self._input.entered.connect(self.submit)
         self._input.send_now_pressed.connect(self.submit_now)
+        self._input.up_pressed.connect(self.queue.focus_last)
         self._input.mime_data_received.connect(self._attach)
         self.completion = Completion(self._look, self._input)
         self.completion.files_requested.connect(self.files_requested)

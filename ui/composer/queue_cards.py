@@ -25,7 +25,7 @@ class QueueCards(QScrollArea):
     send_now_requested = Signal(int)
     removed = Signal(int)
     arranged = Signal()  # the cards have a new order
-    focus_released = Signal()  # the focused card was removed, and there is no other card
+    focus_released = Signal()  # Down was pressed on the last card, or the only card was removed while it had the focus
     unsent_text = Signal(str)  # the unsaved edit of a queued message, because the message was sent in the meantime
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
@@ -35,6 +35,8 @@ class QueueCards(QScrollArea):
         # The messages, and whether a run is active.
         self._displayed: tuple[tuple[QueuedMessage, ...], bool] | None = None
         self._dragged: QueuedCard | None = None
+        # The message that was moved last and its new index, until the event log contains the move.
+        self._move_in_progress: tuple[int, int] | None = None
         self.setObjectName("composer.queue")
         self.setAccessibleName(self.tr("Queued messages"))
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -60,6 +62,9 @@ class QueueCards(QScrollArea):
             return
         self._displayed = state
         old_cards = {card.seq: card for card in self._cards}
+        order = [message.entry for message in messages]
+        if old_cards.keys() != set(order) or self._move_in_progress in [(seq, at) for at, seq in enumerate(order)]:
+            self._move_in_progress = None
         focused = next((index for index, card in enumerate(self._cards) if card.has_focus_inside()), None)
         focused_card = None if focused is None else self._cards[focused]
         self._cards = []
@@ -80,6 +85,12 @@ class QueueCards(QScrollArea):
         self._arrange_cards()
         self.setVisible(bool(self._cards))
         self._fit_height()
+
+    def focus_last(self) -> None:
+        """Focus the card of the last message, if there is one."""
+        if self._cards:
+            self._cards[-1].setFocus(Qt.FocusReason.BacktabFocusReason)
+            self.ensureWidgetVisible(self._cards[-1])
 
     def take_unsaved(self) -> str:
         """Remove all cards, because another session is about to be shown; return the text of unsaved edits."""
@@ -131,8 +142,11 @@ class QueueCards(QScrollArea):
         self.arranged.emit()
 
     def _move_message(self, card: QueuedCard, offset: int) -> None:
-        new_index = self._cards.index(card) + offset
+        moved = self._move_in_progress
+        index = moved[1] if moved and moved[0] == card.seq else self._cards.index(card)
+        new_index = index + offset
         if 0 <= new_index < len(self._cards):
+            self._move_in_progress = card.seq, new_index
             self.moved.emit(card.seq, new_index)
             announce(self, self.tr("Message {} of {}").format(new_index + 1, len(self._cards)))
 
@@ -142,6 +156,8 @@ class QueueCards(QScrollArea):
             target = self._cards[target_index]
             target.setFocus(Qt.FocusReason.TabFocusReason)
             self.ensureWidgetVisible(target)
+        elif offset > 0:
+            self.focus_released.emit()
 
     def _drag_card(self, card: QueuedCard, y: int) -> None:
         """Move a card that is being dragged to the position of the mouse.

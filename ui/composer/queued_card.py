@@ -3,7 +3,7 @@
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QSizePolicy
 
 from core.store.queued_messages import QueuedMessage
@@ -14,6 +14,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import ENTER_KEYS, TextField, label
 
 MAX_LINES: Final = 6
+MIN_CHARACTERS: Final = 20  # if fewer characters of the message fit next to the note, the note is hidden
 ALT: Final = Qt.KeyboardModifier.AltModifier
 CONTROL: Final = Qt.KeyboardModifier.ControlModifier
 PLAIN: Final = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
@@ -56,12 +57,13 @@ class QueuedCard(QFrame):
         self._field.textChanged.connect(self.height_changed)
         self._field.hide()
         self._note = ElidedLabel("", look.fonts.second, "second")
+        self._note_text = ""
         self._edit = self._create_button(look, "pencil", self.tr("Edit (Enter)"), self._begin_edit)
         self._save_button = self._create_button(look, "check", self.tr("Save the change (Enter)"), self._save)
         self._send_now_button = self._create_button(look, "corner-down-left", "", self._send_now)
         self._remove = self._create_button(look, "x", self.tr("Remove from the queue (Delete)"), self.removed.emit)
         self._save_button.hide()
-        row = QHBoxLayout(self)
+        row = self._row = QHBoxLayout(self)
         row.setContentsMargins(10, 2, 4, 2)
         row.setSpacing(8)
         row.addWidget(self._number, 0, Qt.AlignmentFlag.AlignVCenter)
@@ -78,8 +80,10 @@ class QueuedCard(QFrame):
         content = visible(message.text) + files
         self._number.setText(str(number))
         self._label.show_text(content.removeprefix(" · "))
+        self._note_text = note
         self._note.show_text(note)
-        self._note.setVisible(bool(note))
+        self.setToolTip(note)
+        self._fit_note()
         interrupt = self.tr("Send now (Ctrl+Enter): interrupts the reply and sends all queued messages, this one first")
         resume = self.tr("Send now (Ctrl+Enter): continues the run with all queued messages, this one first")
         self._send_now_button.setToolTip(interrupt if running else resume)
@@ -116,6 +120,16 @@ class QueuedCard(QFrame):
         self._field.apply_font(look.fonts.text)
         for button in (self._edit, self._save_button, self._send_now_button, self._remove):
             button.restyle(look)
+
+    def _fit_note(self) -> None:
+        """Show the note if there is enough room for the message too."""
+        metrics, margins = self._label.fontMetrics(), self._row.contentsMargins()
+        text = min(self._label.sizeHint().width(), MIN_CHARACTERS * metrics.averageCharWidth())
+        parts = [self._number, self._note, self._send_now_button, self._remove]
+        parts.append(self._save_button if self._field.isVisibleTo(self) else self._edit)
+        gaps = len(parts) * self._row.spacing() + margins.left() + margins.right()
+        needed = text + sum(part.sizeHint().width() for part in parts) + gaps
+        self._note.setVisible(bool(self._note_text) and needed <= self.width())
 
     def _create_button(self, look: Look, icon: str, tooltip: str, action: object) -> Button:
         button = Button(look, "", name="", tone="quiet", icon=icon)
@@ -160,6 +174,10 @@ class QueuedCard(QFrame):
         self.height_changed.emit()
 
     # Overridden Qt methods
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_note()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, modifiers = event.key(), event.modifiers()

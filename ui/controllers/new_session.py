@@ -134,6 +134,7 @@ class NewSessionController:
         self._window.state.set_text("folder", new.folder)  # so that the folder is selected for the next session
         self._window.state.set_text("model", new.model)  # also the model, if there is no default model then
         self._window.show_session(session)
+        self._window.view.focus_content()
 
     async def _set_api_key(self, server: str, key: str) -> None:
         source = await self._bridge.ask(partial(_store_api_key, server, key))

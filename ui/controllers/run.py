@@ -141,8 +141,9 @@ class RunViewController(QObject):
 
     def undo_revert(self) -> None:
         """Show a preview of undoing the last revert."""
-        session = self._session
+        self._preview_undo(self._session)
 
+    def _preview_undo(self, session: str) -> None:
         async def preview() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session))
             self._show(self._window.tr("Undo the last revert?"), plan, lambda forced: self._undo(session, forced))
@@ -165,14 +166,22 @@ class RunViewController(QObject):
         self._tasks.start(mark(), "mark as reviewed")
 
     def revoke(self, rule: str) -> None:
-        """Revoke saved rules.
+        """Revoke saved rules, and offer to undo that.
 
         `rule` contains their IDs, separated by spaces. Calls that they have allowed are not affected.
         """
 
         async def revoke() -> None:
-            await self._bridge.ask(partial(_revoke_rules, rule.split()))
+            revoked = await self._bridge.ask(partial(_revoke_rules, rule.split()))
             self._view.decisions.mark_revoked(rule)
+            self._window.toast.show_message(
+                self.tr("Revoked the rule.") if len(revoked) < 2 else self.tr("Revoked {} rules.").format(len(revoked)),
+                lambda: self._tasks.start(restore(revoked), "undo the revocation of a rule"),
+            )
+
+        async def restore(revoked: list[str]) -> None:
+            await self._bridge.ask(partial(_restore_rules, revoked))
+            self._view.decisions.mark_revoked(rule, revoked=False)
 
         self._tasks.start(revoke(), "revoke")
 
@@ -200,7 +209,7 @@ class RunViewController(QObject):
         async def act() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, forced, only=only))
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
-            announce(self._view, self._window.tr("Files reverted"))
+            self._window.toast.show_message(self._window.tr("Files reverted"), partial(self._preview_undo, session))
 
         self._tasks.start(act(), "revert files")
 
@@ -224,9 +233,15 @@ async def _set_prompt_size(engine: "Engine", size: str) -> str:
     return before
 
 
-async def _revoke_rules(ids: list[str], engine: "Engine") -> None:
-    """Revoke those of these rules that are still in effect, or that cannot be read."""
+async def _revoke_rules(ids: list[str], engine: "Engine") -> list[str]:
+    """Revoke those of these rules that are still in effect, or that cannot be read, and return their IDs."""
     rules = engine.rules().rules
+    revoked = [name for name in ids if rules is None or any(rule.id == name for rule in rules)]
+    for name in revoked:
+        await engine.revoke(name)
+    return revoked
+
+
+async def _restore_rules(ids: list[str], engine: "Engine") -> None:
     for name in ids:
-        if rules is None or any(rule.id == name for rule in rules):
-            await engine.revoke(name)
+        await engine.restore_rule(name)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 from core.domain.search_query import parse_query
 from core.settings.schema import MCP_SERVERS
 from ui.base.bridge import Bridge
-from ui.base.tasks import SessionTasks, Tasks
+from ui.base.tasks import PAGE, SessionTasks, Tasks
 from ui.controllers.local_models import LocalModelsController
 from ui.controllers.new_session import NewSessionController
 from ui.controllers.page_search import search_pages
@@ -38,7 +38,9 @@ class WindowController(QObject):
         self._start_demo = start_demo
         self.tasks = Tasks(window.show_error, window.notice.resolve, self)
         self.sessions: list[SessionController] = []
-        window.connect_engine(bridge, self.tasks.start)
+        window.connect_engine(bridge, lambda work, name: self.tasks.start(work, name, PAGE))
+        # The errors of a page are about what the page shows.
+        window.selection.page_changed.connect(lambda _page: window.notice.resolve_session(PAGE))
         self.settings = SettingsController(window, bridge, self.tasks, folder)
         self.exports = ExportController(window, bridge, self.tasks)
         self.imports = ImportController(window, bridge, self.tasks)

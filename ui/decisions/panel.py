@@ -168,9 +168,9 @@ class DecisionsPanel(QWidget):
         if self._detail.isVisible():
             self._show_detail(self._list.currentIndex())
 
-    def mark_revoked(self, rule: str) -> None:
-        """Show that a rule has been revoked."""
-        self._revoked.add(rule)
+    def mark_revoked(self, rule: str, *, revoked: bool = True) -> None:
+        """Show that a rule has been revoked, or is in effect again."""
+        (self._revoked.add if revoked else self._revoked.discard)(rule)
         self._show_detail(self._list.currentIndex())
 
     def restyle(self, look: Look) -> None:

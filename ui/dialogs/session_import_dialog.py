@@ -77,7 +77,7 @@ class SessionImportDialog(QDialog):
         self._bar.hide()
         column.addWidget(self._message)
         column.addWidget(self._bar)
-        files = Button(look, self.tr("Choose files…"), name="import.files", icon="folder-open")
+        files = self._files = Button(look, self.tr("Choose files…"), name="import.files", icon="folder-open")
         files.clicked.connect(self._choose)
         cancel = Button(look, self.tr("Cancel"), name="import.cancel")
         cancel.clicked.connect(self.reject)
@@ -113,6 +113,8 @@ class SessionImportDialog(QDialog):
             self._message.setText("" if transcripts else empty_text)
         if not transcripts:
             announce(self, empty_text)
+            if self._list.hasFocus():
+                self._files.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_titles(self, first: int, titles: Sequence[str]) -> None:
         """Replace file names by the titles of the transcripts, beginning at position `first`."""

@@ -205,13 +205,16 @@ class MemoryActions:
 
         self._start_task(send(), "edit a memory")
 
-    def _do(self, action: MemoryAction, name: str) -> None:
+    def _do(self, action: MemoryAction, name: str, *, is_undo: bool = False) -> None:
+        """Carry out an action, offer to undo it, and open the memory or, if it left the list, the next one."""
         result = _result_of(action)
+        stays_open = result.stays_open or (is_undo and action == MemoryAction.RESTORE)
 
         async def send() -> None:
             await self._controller.run_action(action, name)
-            self._page.refresh(name if result.stays_open else "")
-            self._show_toast(result.message, partial(self._do, result.undo, name) if result.undo else None)
+            self._page.refresh(name if stays_open else "")
+            undo = partial(self._do, result.undo, name, is_undo=True) if result.undo else None
+            self._show_toast(result.message, undo)
 
         self._start_task(send(), f"{action} a memory")
 

@@ -1,4 +1,7 @@
-"""The message field. Ctrl+Enter sends the message at once; files and pictures can be pasted or dropped."""
+"""The message field. Ctrl+Enter sends the message at once; files and pictures can be pasted or dropped.
+
+Up in an empty field goes to the queued messages above it.
+"""
 
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -8,6 +11,7 @@ from ui.widgets.labels import ENTER_KEYS, TextField
 
 class MessageField(TextField):
     send_now_pressed = Signal()
+    up_pressed = Signal()  # in the empty field
     mime_data_received = Signal(QMimeData)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -15,6 +19,8 @@ class MessageField(TextField):
             self.send_now_pressed.emit()
             event.accept()
             return
+        if event.key() == Qt.Key.Key_Up and not event.modifiers() and self.document().isEmpty():
+            self.up_pressed.emit()
         super().keyPressEvent(event)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:

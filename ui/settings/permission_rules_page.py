@@ -38,7 +38,8 @@ class PermissionRulesPage(QWidget):
         self._look = look
         self.setObjectName("settings.rules")
         self._rows = ReplaceableContent()
-        add = Button(look, _tr("Add rule…"), name="settings.rules.add")
+        self._restored = ""  # the rule that is being restored, and gets the focus when it is shown again
+        add = self._add = Button(look, _tr("Add rule…"), name="settings.rules.add")
         add.clicked.connect(lambda: self.action_requested.emit(PermissionRuleAction.ADD, ""))
         importing = Button(look, _tr("Import…"), name="settings.rules.import")
         importing.setAccessibleName(_tr("Import rules from the permission lists of other agents"))
@@ -60,6 +61,8 @@ class PermissionRulesPage(QWidget):
 
     def show_rules(self, rules: Sequence[PermissionRule] | None, error: str = "") -> None:
         """Show the rules in order of precedence. If they could not be read (`rules` is None), show the error."""
+        focused: QWidget | None = self.window().focusWidget()
+        had_focus = focused is not None and self._rows.isAncestorOf(focused)
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
@@ -75,10 +78,18 @@ class PermissionRulesPage(QWidget):
         for rule in by_precedence(rules or ()):
             column.addWidget(self._row(rule))
         self._rows.replace_content(content)
+        restored = content.findChild(QWidget, f"settings.{PermissionRuleAction.REVOKE}.{self._restored}")
+        if restored is not None:
+            restored.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._restored = ""
+        elif had_focus and not rules:
+            self._add.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_revoked(self, rule: str, description: str) -> None:
         """Show that a rule was revoked, and offer to undo that."""
         self._undo.offer(rule, _tr("Revoked: {}").format(description))
+        if self._add.hasFocus():  # no rule is left that could have the focus
+            self._undo.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_result(self, text: str, tone: str) -> None:
         """Show whether the tested command would be allowed."""
@@ -108,6 +119,8 @@ class PermissionRulesPage(QWidget):
         return frame
 
     def _emit_undo(self, rule: str) -> None:
+        self._restored = rule
+        self._add.setFocus(Qt.FocusReason.OtherFocusReason)  # until the rule is shown again
         self._undo.withdraw(rule)
         self.action_requested.emit(PermissionRuleAction.RESTORE, rule)
 

@@ -125,6 +125,7 @@ class SettingsDialog(QDialog):
             QShortcut(QKeySequence(keys), self).activated.connect(act)
         self.show_message(self.tr("Changes take effect immediately."))
         self._search.textChanged.connect(self._filter)
+        self._search.returnPressed.connect(lambda: [*focusable_in_order(self._stack), self._search][0].setFocus())
         self._pages.setCurrentRow(0)
         self._no_match_note.hide()
 
@@ -288,7 +289,7 @@ class SettingsDialog(QDialog):
             page = self._built[title] = SettingsPage(self._look, self._contents[title], self._shown.settings)
             page.changed.connect(self.changed)
             page.filter(self._search_words())
-            self._stack.addWidget(FittingScrollArea(page))
+            self._stack.addWidget(FittingScrollArea(page, reserves_bar=True))
         return self._built[title]
 
     def _section(self, title: str, kind: type[P]) -> P:

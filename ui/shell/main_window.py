@@ -110,7 +110,7 @@ class MainWindow(QWidget):
         return self.split_view.active_view
 
     def connect_engine(self, bridge: Bridge, start: StartTask) -> None:
-        """Connect the window to the engine."""
+        """Connect the window to the engine. `start` runs the actions of pages."""
         self._bridge, self._start = bridge, start
 
     # Updates that arrive from the engine

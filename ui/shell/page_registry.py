@@ -36,7 +36,6 @@ def _usage(parts: PageContext) -> PanelPage:
         look=parts.look,
         bridge=parts.bridge,
         start_task=parts.start_task,
-        show_error=parts.show_error,
         show_toast=parts.show_toast,
     )
 

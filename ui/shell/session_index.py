@@ -17,6 +17,8 @@ class SessionIndex:
         self.requests = PendingRequests(reading)
         self._rows: dict[str, SessionRow] = {}
         self._ended: list[SessionRow] = []
+        self.pausing: set[str] = set()
+        """The active sessions that pause after their current turn."""
 
     def read(self) -> list[SessionRow]:
         """Read all rows from the event log."""
@@ -76,6 +78,7 @@ class SessionIndex:
             if not row.parent and has_ended(row) and (was_active(row.id) or row.id in batch.started)
         ]
         self._rows |= batch.touched
+        self.pausing.difference_update(name for name, row in batch.touched.items() if row.status not in ACTIVE_STATUSES)
         return batch.requests_changed or changed
 
     def all_rows(self) -> Collection[SessionRow]:

@@ -40,6 +40,7 @@ class SessionPane(QWidget):
         self._live_output = live_output
         self.session = ""
         self.view = SessionView(look, session_index.reader)
+        self.view.page.share_pausing(session_index.pausing)
         self.view.changes.review.set_store(state)
         self.view.terminal.set_output_source(live_output.output_since)
         remember_sizes(self.view.terminal.splitter, state, "terminal.widths")

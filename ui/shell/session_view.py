@@ -124,6 +124,7 @@ class SessionView(QWidget):
         self.asking.postponed.connect(self._leave_question)
         self.asking.focus_released.connect(self._leave_question)
         self.asking.request_shown.connect(lambda _request: self._order_focus())
+        self.composer.submitted.connect(self._follow_new_run)
         self.composer.queue.focus_released.connect(self.focus_composer)
         self.composer.queue.arranged.connect(self._order_focus)
 
@@ -284,6 +285,11 @@ class SessionView(QWidget):
         else:
             self.page.focus_tab()
 
+    def _follow_new_run(self) -> None:
+        """Show the end of the steps, where a message appears that starts a run; a queued one is shown as a card."""
+        if self._row.status not in ACTIVE_STATUSES:
+            self.page.view.follow()
+
     # The selected step, which all tabs share
 
     @property
@@ -360,13 +366,17 @@ class SessionView(QWidget):
         if self._review_row < 0:
             self.changes.bar.show_reply("", "")
             return
+        run = self.page.model.run_of_message(self._review_row)
         titles = {
-            "running": self.tr("The agent is working on your comments…"),
+            "running": self.tr("The agent is working on your comments…")
+            if run
+            else self.tr("Your comments are sent after this turn."),
             "waiting": self.tr("The agent is waiting for your answer."),
             "failed": self.tr("The run failed. See the steps."),
         }
-        title = titles.get(self._row.status, self.tr("Reply to your comments"))
-        self.changes.bar.show_reply(title, self.page.model.latest_reply(self._review_row))
+        status = self._row.status if run in (0, self._row.runs) else "done"  # another run may have begun since
+        title = titles.get(status, self.tr("Reply to your comments"))
+        self.changes.bar.show_reply(title, self.page.model.latest_reply(self._review_row, run) if run else "")
 
     def _on_history_changed(self) -> None:
         """Update the tabs and run cards after the history scan has read more events."""

@@ -18,6 +18,15 @@ WIDGET_SHORTCUTS: Final[Mapping[str, Mapping[str, str]]] = {
         "@": "Mention a file",
         "/": "Run a command",
     },
+    "Queued messages": {
+        "Up": "Go to the queue from the empty message field; previous message",
+        "Down": "Next message; back to the message field",
+        "Alt+Up": "Move up",
+        "Alt+Down": "Move down",
+        "Return": "Edit",
+        "Ctrl+Return": "Send now",
+        "Del": "Remove from the queue",
+    },
     "Steps": {
         "J": "Next step",
         "K": "Previous step",
@@ -98,7 +107,7 @@ WIDGET_SHORTCUTS: Final[Mapping[str, Mapping[str, str]]] = {
         "Esc": "Decide later",
     },
     "Permission request": {
-        "A": "Allow",
+        "A": "Allow, unless the call cannot be undone",
         "C": "Change the call before allowing it",
         "Ctrl+Enter": "Allow the changed call",
         "D": "Deny",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from ui.base.window_state import WindowState
@@ -76,6 +77,8 @@ class WindowColumns(QSplitter):
         self._pane_width = _StoredWidth(state, "pane_width", STEP_PANE)
         # The width set by this class; if the sidebar has another width, the user has chosen it.
         self._applied_sidebar_width = 0
+        self._is_sidebar_dragged = False  # since the widths were applied
+        self.splitterMoved.connect(self._note_drag)
         self._central = CentralView()
         self._wants_sidebar = True
         self._wants_pane = state.text("pane", "yes") == "yes"
@@ -101,6 +104,7 @@ class WindowColumns(QSplitter):
         """Set the column widths to the stored ones, or to the defaults."""
         sidebar, pane = self._fitting_sidebar_width(), self._pane_width.read(self._look)
         self._applied_sidebar_width = sidebar
+        self._is_sidebar_dragged = False
         self.setSizes([sidebar, max(1, self.window().width() - sidebar - pane), pane])
 
     def _fitting_sidebar_width(self) -> int:
@@ -109,6 +113,17 @@ class WindowColumns(QSplitter):
         at_usual_size = width * SIDEBAR // self._look.size(SIDEBAR)
         limit = max(at_usual_size, self._sidebar.minimumWidth(), round(self.window().width() * LARGE_TEXT_SIDEBAR))
         return min(width, limit) if at_usual_size < width else width
+
+    def _refit_sidebar_width(self) -> None:
+        """Make the sidebar fit after a change of the window's width, unless the user has dragged its edge."""
+        fitting = self._fitting_sidebar_width()
+        if fitting != self._applied_sidebar_width and not self._is_sidebar_dragged and self._sidebar.isVisible():
+            self._applied_sidebar_width = fitting
+            sidebar, center, pane = self.sizes()
+            self.setSizes([fitting, max(1, center + sidebar - fitting), pane])
+
+    def _note_drag(self, _position: int, handle: int) -> None:
+        self._is_sidebar_dragged = self._is_sidebar_dragged or handle == 1
 
     def save_widths(self) -> None:
         """Store the widths that the user has chosen; a hidden column keeps the width it had."""
@@ -224,6 +239,7 @@ class WindowColumns(QSplitter):
         self._fit()
 
     def _fit(self) -> None:
+        self._refit_sidebar_width()
         center = self._look.size(MIN_SPLIT_CENTER if self._central.is_split else MIN_CENTER)
         self._fit_sidebar(center)
         pane = self._look.size(STEP_PANE)
@@ -281,6 +297,13 @@ class WindowColumns(QSplitter):
             part.setFocus(Qt.FocusReason.TabFocusReason)
 
     # Overridden Qt methods
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Close a step pane that was opened without enough room on Esc."""
+        if event.key() == Qt.Key.Key_Escape and self._is_squeezed and not event.modifiers():
+            self.close_pane()
+        else:
+            super().keyPressEvent(event)
 
     def minimumSizeHint(self) -> QSize:
         """Return a minimum without the sidebar if that gives way to the central area.

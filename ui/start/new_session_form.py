@@ -90,14 +90,14 @@ class NewSessionForm(QWidget):
         box_layout.addWidget(
             WrappingRow(self._mode_button, self._attach_button, self._agents, self._efforts, self._options_button)
         )
-        choices = WrappingRow(self._folder_button, self._recent_button, self._models, self._missing)
+        choices = WrappingRow(self._folder_button, self._recent_button, self._models)
         bottom = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(box)
         column.addWidget(StackingRow(choices, self._start_button, alignment=bottom))
-        column.addWidget(self._worktree_box)
+        column.addWidget(WrappingRow(self._worktree_box, self._missing))
 
     def _connect(self) -> None:
         self._folder_button.picked.connect(self._choose_folder)
@@ -141,6 +141,7 @@ class NewSessionForm(QWidget):
         elif not self.folder:
             missing = self.tr("Choose a folder.")
         self._missing.setText(missing)
+        self._missing.setVisible(bool(missing))
         self._start_button.setEnabled(bool(self.text()) and not missing)
 
     def set_models(self, names: Sequence[str], default: str = "", last_used: str = "") -> None:

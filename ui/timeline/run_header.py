@@ -48,7 +48,7 @@ class RunHeader(QWidget):
         self._branch = ""
         self._folder = ""
         self._shown = _Progress()
-        self._pausing: set[str] = set()  # active sessions that pause after their current turn
+        self.pausing: set[str] = set()  # active sessions that pause after their current turn
         self._title = ElidedLabel("", look.fonts.title, name="run.title")
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pill = StatusPill(look)
@@ -105,14 +105,14 @@ class RunHeader(QWidget):
             self._branch = name
 
     def mark_pausing(self, session: str) -> None:
-        """Show that the session pauses after its current turn, until it is no longer active."""
-        self._pausing.add(session)
+        """Show that the session pauses after its current turn, as long as `pausing` contains it."""
+        self.pausing.add(session)
         if session == self._shown.session and self._shown.status in ACTIVE_STATUSES:
             self._show_pausing()
             announce(self._pause, self._pause.toolTip())
 
     def _show_pausing(self) -> None:
-        pausing = self._shown.session in self._pausing
+        pausing = self._shown.session in self.pausing
         self._pause.setText(self.tr("Pausing…") if pausing else self.tr("Pause"))
         self._pause.setToolTip(
             self.tr("The run pauses after this turn") if pausing else self.tr("Pause after this turn (Ctrl+Shift+P)")
@@ -124,10 +124,8 @@ class RunHeader(QWidget):
             self._folder, self._branch = row.folder, ""
         self._title.show_text(visible(row.title))
         self._pill.show_status(row.status)
-        if row.status not in ACTIVE_STATUSES:
-            self._pausing.discard(row.id)
         self._stop.setVisible(row.status in ACTIVE_STATUSES or row.status == "paused")
-        self._pause.setVisible(row.status == "running" or row.id in self._pausing)
+        self._pause.setVisible(row.status == "running" or row.id in self.pausing)
         self._resume.setVisible(row.status == "paused")
         self.show_facts(row, duration_us)
         before = self._shown

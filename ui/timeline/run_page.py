@@ -269,10 +269,13 @@ class RunPage(QWidget):
             bar = self._view.verticalScrollBar()
             bar.setValue(bar.value() + rect.center().y() - screen.center().y())
 
-    def _choose(self, step: Step) -> None:
-        position = self._view.selected_position
-        session = self._model.address_at(position).session
-        self._selected = SelectedStep(session, step, self._model.root_row(position))
+    def _choose(self, step: Step | None) -> None:
+        """Select a step, or no step if `step` is None, so that the details are those of the latest step."""
+        self._selected = None
+        if step:
+            position = self._view.selected_position
+            session = self._model.address_at(position).session
+            self._selected = SelectedStep(session, step, self._model.root_row(position))
         self.step_chosen.emit(step)
 
     @property
@@ -408,6 +411,10 @@ class RunPage(QWidget):
     def show_failed_request(self, error: ErrorDetails | None) -> None:
         """Show the error that paused the run; None hides it."""
         self._failed_bar.show_error(error)
+
+    def share_pausing(self, sessions: set[str]) -> None:
+        """Share the set of sessions that pause after their current turn with the other side of a split view."""
+        self._header.pausing = sessions
 
     def mark_pausing(self, session: str) -> None:
         """Show that a run pauses after its current turn, until it pauses or ends."""

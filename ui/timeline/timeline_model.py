@@ -200,11 +200,18 @@ class TimelineModel(NestedRows):
         """Return the full text of a message or reply as it was written; `session` may be a sub-agent."""
         return self._rows.full_text(session, _text_seq(step), "text")
 
-    def latest_reply(self, first_row: int) -> str:
-        """Return the reply being streamed, or else the last reply at or after `first_row`; "" if there is none."""
-        if self._draft:
+    def run_of_message(self, first_row: int) -> int:
+        """Return the run to which the first message at or after `first_row` was sent; 0 if none was sent."""
+        steps = map(self._pages.step, range(first_row, self._count))
+        sent = (step for step in steps if step and step.kind == "user" and step.status not in UNSENT_STATUSES)
+        return next((step.run for step in sent), 0)
+
+    def latest_reply(self, first_row: int, run: int) -> str:
+        """Return the last reply of a run at or after `first_row`, or the one being streamed; "" if there is none."""
+        end = self.first_row(run + 1)
+        if self._draft and end == self._count:
             return self._draft
-        for row in range(self._count - 1, first_row - 1, -1):
+        for row in range(end - 1, first_row - 1, -1):
             step = self._pages.step(row)
             if step and step.kind == "reply" and (text := self._rows.full_text(self.session, step.first_seq, "text")):
                 return text

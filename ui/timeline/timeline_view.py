@@ -28,7 +28,7 @@ class TimelineView(SingleColumnTable):
     """The list of steps. Only rows near the viewport are measured. While scrolled to the end, it follows new rows."""
 
     chosen = Signal(object)
-    """The step that was selected."""
+    """The step that was selected; None if it is the reply being streamed, which is not a step yet."""
     opened = Signal(object)
     """The step that was activated with Enter or a double-click."""
     unseen_changed = Signal(int)
@@ -80,7 +80,7 @@ class TimelineView(SingleColumnTable):
         model.rowsInserted.connect(self._schedule_layout)
         model.rowsRemoved.connect(self._schedule_layout)
         model.rows_added.connect(self._on_rows_added)
-        model.draft_replaced.connect(self._replies.adopt_draft)
+        model.draft_replaced.connect(self._on_draft_replaced)
         self.clicked.connect(self._click)
         self.doubleClicked.connect(self._double_click)
         self.selectionModel().selectionChanged.connect(lambda chosen, _: self._choose())
@@ -256,6 +256,12 @@ class TimelineView(SingleColumnTable):
         if not self._following:
             self._set_unseen(self._unseen + rows)
 
+    def _on_draft_replaced(self, row: int) -> None:
+        """Show the finished reply in place of the draft, and as the selected step if the draft was selected."""
+        self._replies.adopt_draft(row)
+        if self.selected_position == self._rows.position_of(row):
+            self._choose()
+
     def _set_unseen(self, rows: int) -> None:
         if rows != self._unseen:
             self._unseen = rows
@@ -292,7 +298,8 @@ class TimelineView(SingleColumnTable):
 
     def _choose(self) -> None:
         position = self.selected_position
-        if position >= 0 and (step := self._rows.step_at(position)):
+        step = self._rows.step_at(position) if position >= 0 else None
+        if step or (position >= 0 and self._rows.is_draft(position)):
             self.chosen.emit(step)
 
     def _open(self, position: int) -> None:

@@ -1,5 +1,6 @@
 """The Usage page: totals, a plot by day, a table and a CSV export."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QScrollArea, QVBoxLayout, QWidget
 
 from core.domain.clock import now as wall_clock
-from core.domain.problems import ErrorDetails
+from core.domain.problems import Problem
 from core.store.usage import UsageRow
 from core.timeline.usage_export import usage_csv
 from core.timeline.usage_totals import UsageGrouping, group_usage, sum_usage
@@ -41,7 +42,6 @@ class UsagePanel(PanelPage):
         look: Look,
         bridge: Bridge,
         start_task: StartTask,
-        show_error: Callable[[ErrorDetails], None],
         show_toast: ShowToast,
         clock: Callable[[], int] = wall_clock,
     ) -> None:
@@ -49,7 +49,6 @@ class UsagePanel(PanelPage):
         self._look = look
         self._bridge = bridge
         self._start = start_task
-        self._show_error = show_error
         self._show_toast = show_toast
         self._clock = clock
         self._rows: Sequence[UsageRow] = ()
@@ -130,13 +129,16 @@ class UsagePanel(PanelPage):
 
     def write(self, path: str) -> None:
         """Write the usage of the chosen range as CSV, one line for each day, model and folder."""
-        try:
-            Path(path).write_text(usage_csv(self._rows), encoding="utf-8")
-        except OSError as error:
-            message = self.tr("The usage could not be exported to {}.").format(path)
-            self._show_error(ErrorDetails(message, f"{error.strerror or error}.", self.tr("Choose another location.")))
-        else:
+
+        async def export() -> None:
+            try:
+                await asyncio.to_thread(Path(path).write_text, usage_csv(self._rows), encoding="utf-8")
+            except OSError as error:
+                message = self.tr("The usage could not be exported to {}.").format(path)
+                raise Problem(message, f"{error.strerror or error}.", self.tr("Choose another location.")) from error
             self._show_toast(self.tr("Exported the usage to {}.").format(path))
+
+        self._start(export(), "export the usage")
 
     def restyle(self, look: Look) -> None:
         self._look = look

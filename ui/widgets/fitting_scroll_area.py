@@ -8,11 +8,15 @@ MIN_LINES = 4  # lines of text that always stay visible
 
 
 class FittingScrollArea(QScrollArea):
-    """A scroll area whose size hint is the height that its content needs at the current width."""
+    """A scroll area whose size hint is the height that its content needs at the current width.
 
-    def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
+    If it `reserves_bar`, its minimum width has room for the scroll bar beside the content.
+    """
+
+    def __init__(self, content: QWidget, parent: QWidget | None = None, *, reserves_bar: bool = False) -> None:
         super().__init__(parent)
         self._content = content
+        self._reserves_bar = reserves_bar
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -62,7 +66,8 @@ class FittingScrollArea(QScrollArea):
         return QSize(width, self.heightForWidth(width))
 
     def minimumSizeHint(self) -> QSize:
+        bar = self.verticalScrollBar().sizeHint().width() if self._reserves_bar else 0
         return QSize(
-            self._content.minimumSizeHint().width(),
+            self._content.minimumSizeHint().width() + bar,
             min(MIN_LINES * self.fontMetrics().height(), self.sizeHint().height()),
         )

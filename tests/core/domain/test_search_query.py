@@ -34,8 +34,13 @@ def test_words_and_filters_are_separated() -> None:
     assert parse_query("kind:change kind:command").step_kinds == {"write", "edit", "command"}
 
 
+@pytest.mark.parametrize("text", ["fix status:", 'fix folder:"', "fix kind: "])
+def test_a_filter_without_a_value_yet_is_ignored(text: str) -> None:
+    assert parse_query(text) == SessionQuery("fix")
+
+
 @pytest.mark.parametrize(
-    "text", ["http://a.b/c", "status:odd", "date:2026-13-01", "kind:x", "color:red", "a:b", "folder:"]
+    "text", ["http://a.b/c", "status:odd", "date:2026-13-01", "kind:x", "color:red", "a:b", "folder: x"]
 )
 def test_anything_else_is_a_word(text: str) -> None:
     assert parse_query(text) == SessionQuery(text)

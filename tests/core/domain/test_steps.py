@@ -210,6 +210,16 @@ def test_rows_of_reordered_messages_follow_in_the_order_in_which_they_were_sent(
     assert not any(step.metrics for step in sent)
 
 
+def test_a_message_after_a_stop_follows_the_messages_that_are_still_queued() -> None:
+    events: list[tuple[int, SessionEvent]] = [
+        (1, UserMessage(Text("go"))), (1, RunStarted("m")), (1, RequestSent("m", 1)), (1, UserMessage(Text("one"))),
+        (1, RunEnded("stopped")), (2, UserMessage(Text("two"))), (2, RunStarted("m")), (2, RequestSent("m", 1)),
+    ]  # fmt: skip
+    rows, _ = rows_of([EventRecord("s", seq, run, seq, event) for seq, (run, event) in enumerate(events, 1)])
+    shown = [(step.run, step.kind, step.object) for _, step in sorted(rows.items()) if step.status != "moved"]
+    assert shown[4:] == [(2, "user", "one"), (2, "user", "two"), (2, "run", ""), (2, "thinking", "")], shown
+
+
 def test_an_invented_tool_name_stays_on_one_line() -> None:
     calls = (ToolCall("r1c1", "two\nlines" + "x" * 400),)
     rows, _ = rows_of([EventRecord("s", 1, 1, 1, RequestSent("m", 1)), EventRecord("s", 2, 1, 2, Replied(calls=calls))])

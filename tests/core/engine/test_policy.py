@@ -53,6 +53,12 @@ def test_requests_of_each_mode(mode: Mode, told: str) -> None:
     assert "".join(LETTERS[type(verdict(call, mode=mode))] for call in calls) == told
 
 
+def test_a_request_names_the_mode_as_the_window_does() -> None:
+    found = verdict(WRITE, mode="ask")
+    assert isinstance(found, NeedsApproval)
+    assert found.request.reason == "The mode “Ask before edits and commands” requires approval for changes to files."
+
+
 def test_a_tool_whose_files_are_unknown_is_not_judged() -> None:
     writes_elsewhere = dataclasses.replace(TOOLS["recall"], access="write")  # it has no parameter `path`
     with pytest.raises(KeyError):

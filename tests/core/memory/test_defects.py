@@ -217,8 +217,9 @@ def test_A_B8_a_failed_run_is_learned_from_and_a_password_is_not(tmp_path: Path)
 def test_an_outcome_is_a_sentence_whatever_the_status_and_has_no_bare_password() -> None:
     for status, text in (("limit", "It reached a limit."), ("stopped", "It was stopped."), ("failed", "It failed.")):
         rows = (FinishedStep("user", "Log in with password hunter2 or 'passphrase Blue-42x'", "done"),)
-        said = build_outcome(FinishedRun("s", 1, 9, "/w", "", 4.0, rows, status, ""))
+        said = build_outcome(FinishedRun("s", 1, 9, "/w", "", 4.0, rows, status, "its reason"))
         assert said is not None and text in said.text
+        assert ("its reason" in said.text) is (status != "stopped"), "a stop by the user is not an error"
         assert "hunter2" not in f"{said}" and "Blue-42x" not in f"{said}"
     kept = "Reset the password in step2 with the password manager of ubuntu24.04"
     assert redact(kept) == kept

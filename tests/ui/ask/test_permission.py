@@ -107,6 +107,17 @@ def test_the_delay_restarts_when_the_window_regains_the_focus(dialog: Permission
     assert not allow(dialog).isEnabled()
 
 
+def test_focusing_the_request_again_and_again_does_not_restart_the_delay(show: Show, qtbot: QtBot) -> None:
+    card = show([CHAIN])
+    armed(card, qtbot)
+    for _ in range(3):
+        card.form.clearFocus()
+        card.focus_form()
+        assert card.form.hasFocus() and allow(card).isEnabled()
+    with qtbot.waitSignal(card.allowed):
+        press(card.form, Qt.Key.Key_A)
+
+
 def test_a_hidden_card_arms_only_when_it_becomes_visible(show: Show, qtbot: QtBot) -> None:
     card = show([CHAIN])
     card.fit(200)

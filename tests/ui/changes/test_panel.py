@@ -125,6 +125,14 @@ def panel(qtbot: QtBot, look: Look) -> ChangesPanel:
     return made
 
 
+def test_the_size_of_a_panel_that_was_never_shown_is_that_of_its_contents(qtbot: QtBot, look: Look) -> None:
+    panel = ChangesPanel(look, MemorySource())
+    qtbot.addWidget(panel)
+    before = panel.minimumSizeHint().width()
+    panel.show()
+    assert before <= panel.minimumSizeHint().width() < 900
+
+
 def lines(panel: ChangesPanel) -> list[str]:
     model = find(panel, DiffView, "changes.lines").rows
     return [model.index(place, 0).data() for place in range(model.rowCount())]

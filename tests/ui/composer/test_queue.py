@@ -11,6 +11,7 @@ from tests.ui.hands import click, find, press, write
 from ui.composer.panel import ComposerPanel
 from ui.composer.queued_card import QueuedCard
 from ui.style.theme import Look, load_fonts, load_theme
+from ui.widgets.elided import ElidedLabel
 
 LINES = [
     QueuedMessage(7, "the dates too"),
@@ -86,17 +87,60 @@ def test_escape_discards_the_edit(panel: ComposerPanel, qtbot: QtBot) -> None:
 
 
 def test_keys_move_send_and_remove(panel: ComposerPanel, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(panel.queue.moved):
+        press(card(panel, 1), Qt.Key.Key_Up, ALT)
     with qtbot.waitSignal(panel.queue.moved) as moved:
         press(card(panel, 1), Qt.Key.Key_Down, ALT)
     assert moved.args == [7, 1]
-    with qtbot.assertNotEmitted(panel.queue.moved):
-        press(card(panel, 1), Qt.Key.Key_Up, ALT)
     with qtbot.waitSignal(panel.queue.send_now_requested) as hurried:
         press(card(panel, 2), Qt.Key.Key_Return, CONTROL)
     assert hurried.args == [9]
     with qtbot.waitSignal(panel.queue.removed) as removed:
         press(card(panel, 3), Qt.Key.Key_Delete)
     assert removed.args == [12]
+
+
+def test_each_key_press_moves_a_message_although_the_event_log_lags_behind(panel: ComposerPanel) -> None:
+    moves: list[tuple[int, int]] = []
+    panel.queue.moved.connect(lambda seq, index: moves.append((seq, index)))
+    for _ in range(3):
+        press(card(panel, 3), Qt.Key.Key_Up, ALT)
+    assert moves == [(12, 1), (12, 0)]
+    first, second, third = LINES
+    panel.show_queue([first, third, second], running=True)  # the first move
+    press(card(panel, 2), Qt.Key.Key_Down, ALT)
+    assert moves[2:] == [(12, 1)], "it was already at the top"
+    panel.show_queue([third, first, second], running=True)
+    panel.show_queue([first, third, second], running=True)
+    press(card(panel, 2), Qt.Key.Key_Up, ALT)
+    assert moves[3:] == [(12, 0)]
+
+
+def test_a_narrow_card_shows_its_message_and_not_the_note(qtbot: QtBot, look: Look) -> None:
+    panel = ComposerPanel(Look(look.theme, load_fonts(2.0)))
+    qtbot.addWidget(panel)
+    panel.resize(760, 500)
+    panel.show()
+    panel.set_session("s1", "")
+    panel.show_queue(LINES, running=False)
+    text = find(panel, ElidedLabel, "composer.queued.1.text")
+    note = next(each for each in card(panel, 1).findChildren(ElidedLabel) if "not sent yet" in each.accessibleName())
+    qtbot.waitUntil(lambda: text.width() >= text.sizeHint().width() and not note.isVisible())
+    panel.resize(1600, 500)
+    qtbot.waitUntil(lambda: text.width() >= text.sizeHint().width() and note.isVisible())
+
+
+def test_up_goes_from_the_empty_field_to_the_queue_and_down_returns(panel: ComposerPanel, qtbot: QtBot) -> None:
+    field = find(panel, QPlainTextEdit, "composer.input")
+    field.setFocus()
+    press(field, Qt.Key.Key_Up)
+    assert card(panel, 3).hasFocus()
+    with qtbot.waitSignal(panel.queue.focus_released):
+        press(card(panel, 3), Qt.Key.Key_Down)
+    write(field, "text")
+    field.setFocus()
+    press(field, Qt.Key.Key_Up)
+    assert field.hasFocus()
 
 
 def test_buttons_send_and_remove(panel: ComposerPanel, qtbot: QtBot) -> None:

@@ -163,11 +163,14 @@ def test_a_memory_is_added_pinned_forgotten_and_restored_with_the_keyboard(qapp:
         page.list.setFocus()
         press(page.list, Qt.Key.Key_P)
         await until(lambda: lines(page)[0].pinned, "the pin")
+        await add_memory(person, "They like tea.")
+        await until(lambda: len(texts(page)) == 2, "another memory")
         press(page.list, Qt.Key.Key_Delete)
-        await until(lambda: not lines(page), "it is forgotten")
+        await until(lambda: texts(page) == ["They like tea."], "it is forgotten")
         assert "Memory forgotten" in person.window.toast.accessibleName()
         person.window.toast.undo()
-        await until(lambda: texts(page) == [text], "it is restored")
+        await until(lambda: len(texts(page)) == 2, "it is restored")
+        await until(lambda: (shown := page.list.currentIndex().data()) and text in shown, "and selected again")
 
     live(qapp, home, act)
 

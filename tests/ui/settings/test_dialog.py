@@ -159,6 +159,8 @@ def test_the_search_filters_and_says_when_nothing_matches(dialog: SettingsDialog
     QTest.keyClicks(search, "proxy")
     shown = [pages.item(n).text() for n in range(pages.count()) if not pages.item(n).isHidden()]
     assert shown == ["Network"] and pages.currentItem().text() == "Network"
+    press(search, Qt.Key.Key_Return)
+    assert dialog.focusWidget().objectName() == "settings.proxy"
     QTest.keyClicks(search, "zzz")
     assert find(dialog, QLabel, "settings.none").isVisible()
     search.clear()
@@ -219,6 +221,20 @@ def test_external_changes_are_shown_and_the_focus_stays(dialog: SettingsDialog) 
     assert "Tavily" in find(dialog, QLabel, "settings.web.needs").text()
     dialog.show_page("Limits")
     assert find(dialog, QDoubleSpinBox, "settings.max_turns").value() == 12
+
+
+def test_the_keyboard_can_undo_the_revocation_of_the_last_rule_at_once(dialog: SettingsDialog, qtbot: QtBot) -> None:
+    dialog.show_page(RULES)
+    find(dialog, QPushButton, "settings.revoke.r1").setFocus()
+    dialog.rules.show_rules(())
+    dialog.rules.show_revoked("r1", RULE.description)
+    undo = find(dialog, QPushButton, "settings.rules.undo")
+    assert dialog.focusWidget() is undo
+    with qtbot.waitSignal(dialog.rule_action_requested) as restored:
+        press(undo, Qt.Key.Key_Space)
+    assert restored.args == [PermissionRuleAction.RESTORE, "r1"]
+    dialog.rules.show_rules([RULE])
+    assert dialog.focusWidget().objectName() == "settings.revoke.r1"
 
 
 def test_rules_are_revoked_and_risky_ones_are_shown_with_their_reason(dialog: SettingsDialog, qtbot: QtBot) -> None:

@@ -3,9 +3,18 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QAccessible, QKeySequence, QShortcut
-from PySide6.QtWidgets import QComboBox, QFileDialog, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QFrame,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+)
 from pytestqt.qtbot import QtBot
 
 from core.models.providers import LOCAL_PROVIDERS
@@ -194,6 +203,11 @@ def test_a_run_starts_when_everything_is_filled_in(look: Look, qtbot: QtBot) -> 
     panel.show_providers([HERE, LOCKED], "", "ollama/qwen3")
     go, task = find(panel, QPushButton, "start.go"), find(panel, QPlainTextEdit, "start.task")
     assert not go.isEnabled() and "folder" in find(panel, QLabel, "start.missing").text()
+    panel.form.set_recent_folders(["/home/me/other"])
+    panel.resize(1180, 800)
+    QApplication.sendPostedEvents()
+    models, top = find(panel, QComboBox, "start.model"), QPoint()
+    assert abs(go.mapTo(panel, top).y() - models.mapTo(panel, top).y()) < 8, "the reason does not move the button down"
     panel.choose_folder("/home/me/letters")
     write(task, "Write it")
     assert go.isEnabled()

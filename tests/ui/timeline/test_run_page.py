@@ -95,6 +95,18 @@ def test_selecting_a_row_emits_step_chosen(page: RunPage, qtbot: QtBot, rows: Me
     assert emitted.args == [rows.rows[4]]
 
 
+def test_the_reply_being_streamed_replaces_the_selected_step(page: RunPage, qtbot: QtBot, rows: MemorySteps) -> None:
+    page.select_row(4)
+    page.show_draft("The letter is")
+    with qtbot.waitSignal(page.step_chosen) as emitted:
+        press(page.view, Qt.Key.Key_End)
+    assert emitted.args == [None] and not page.selected, "the details are those of the latest step"
+    reply = rows.add("reply", object="The letter is ready.", run=2)
+    with qtbot.waitSignal(page.step_chosen) as emitted:
+        page.apply([reply])
+    assert emitted.args == [reply]
+
+
 def test_jump_to_latest_counts_new_rows(page: RunPage, rows: MemorySteps) -> None:
     page.apply([rows.add("read", object="a.py", run=2) for _ in range(60)])
     page.view.update_layout()
