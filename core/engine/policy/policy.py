@@ -14,7 +14,7 @@ from functools import partial
 from core.domain.command_line import ParsedLine, ReadLine, parse_line, read_line, split_loosely
 from core.domain.control_files import control_files
 from core.domain.ids import permission_id
-from core.domain.modes import Mode
+from core.domain.modes import MODE_LABELS, Mode
 from core.domain.permissions import (
     Allowed,
     Denied,
@@ -496,4 +496,4 @@ def _default_reason(call: ProposedCall, mode: Mode, context: PolicyContext) -> s
             return f"The command could not be parsed completely: {line.reason}."
         return "No saved rule allows this command, so it needs your approval."
     activity = {"read": "reading", "write": "changes to files", "network": "the network"}[call.access]
-    return f"Mode {mode} requires approval for {activity}."
+    return f"The mode “{MODE_LABELS[mode]}” requires approval for {activity}."
