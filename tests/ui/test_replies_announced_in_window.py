@@ -1,4 +1,4 @@
-"""A screen reader hears the reply of the session shown while it is streamed, each paragraph once."""
+"""The reply of the session shown is announced while it is streamed, each paragraph once."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a screen reader hears of a request: its card once, and each scope of an approval with its consequence."""
+"""What is announced of a request: its card once, and each scope of an approval with its consequence."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What a screen reader hears while changes are reviewed: files, hunks, and comments that are kept, found and sent."""
+"""What is announced while changes are reviewed: files, hunks, and comments that are kept, found and sent."""
 
 import pytest
 from PySide6.QtCore import Qt
