@@ -32,7 +32,7 @@ def focus_recorded(app: QApplication) -> Iterator[list[str]]:
 def test_the_focus_moves_directly_to_where_it_belongs(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window, shell = person.window, person.shell
-        window.show_session(await person.start(ASKS)())
+        window.show_session(session := await person.start(ASKS)())
         await until(person.card, "the card")
         await activate(window)
         window.view.page.focus_tab()
@@ -42,12 +42,18 @@ def test_the_focus_moves_directly_to_where_it_belongs(qapp: QApplication, home: 
         await until(words.hasFocus, "the find bar")
         with focus_recorded(qapp) as focused:
             find(window, QAbstractButton, "run.find.close").click()
-            await until(lambda: shell.focusWidget().objectName() == steps, "the steps")
+            await until(lambda: shell.focusWidget() and shell.focusWidget().objectName() == steps, "the steps")
             assert focused == [steps]
             focused.clear()
             window.actions_by_id["run.new"].trigger()
             await until(lambda: any(name.startswith("start") for name in focused), "the start page")
-            assert focused[0].startswith("start")
+            assert next(filter(None, focused)).startswith("start")
+            window.actions_by_id["page.overview"].trigger()
+            await until(lambda: shell.focusWidget() and shell.focusWidget().objectName() == "page.overview", "the page")
+            focused.clear()
+            window.show_session(session)
+            await until(lambda: shell.focusWidget() and shell.focusWidget().objectName() == steps, "the steps again")
+            assert [name for name in focused if name] == [steps]
 
     live(qapp, home, act)
 
