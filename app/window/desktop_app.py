@@ -330,7 +330,9 @@ class DesktopApp(QObject):
         percent = round(self._state.number("scale", 1.0) * 100)
         nearest = min(range(len(SCALES)), key=lambda index: abs(SCALES[index] - percent))
         step = min(max(nearest + direction, 0), len(SCALES) - 1)
-        self._choose("font_scale", SCALES[step] if direction else 100)
+        scale = SCALES[step] if direction else 100
+        self._choose("font_scale", scale)
+        announce(self.window, self.window.tr("Text size {}%").format(scale))
 
     def _choose(self, name: str, value: object) -> None:
         """Apply a setting to the window, then save it. If saving fails, the setting lasts until the window closes."""

@@ -1,6 +1,7 @@
 """Fixtures for widget tests: the theme, applied to the application."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from zlib import crc32
 
 import pytest
@@ -8,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
+from ui.widgets import announce
 
 THEMES = ("dark", "light")
 HERE = Path(__file__).parent
@@ -36,3 +38,12 @@ def look(request: pytest.FixtureRequest, qapp: QApplication) -> Look:
     made = Look(load_theme(theme), load_fonts())
     apply_theme(qapp, made.theme, made.fonts)
     return made
+
+
+@pytest.fixture
+def announcements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list to which every announcement for screen readers is added."""
+    texts = list[str]()
+    receiver = SimpleNamespace(updateAccessibility=lambda event: texts.append(event.message()))
+    monkeypatch.setattr(announce, "QAccessible", receiver)
+    return texts

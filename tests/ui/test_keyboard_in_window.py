@@ -355,6 +355,10 @@ def test_a_screen_reader_hears_of_search_results_and_of_the_theme(
         assert heard[-1] == ("1 search result" if count == 1 else f"{count} search results")
         window.theme_toggle_requested.emit()
         assert heard[-1] in ("Light theme", "Dark theme")
+        window.scale_requested.emit(1)
+        assert heard[-1].startswith("Text size 1") and heard[-1].endswith("%")
+        window.scale_requested.emit(0)
+        assert heard[-1] == "Text size 100%"
 
     live(qapp, home, act)
 

@@ -119,6 +119,18 @@ def test_a_finished_run_is_reported_with_its_answer_and_a_failed_one_with_its_er
     assert ended_text([done, failed]) == ("Journeyman: 1 finished, 1 failed", "Letter, Bill")
 
 
+def test_the_newest_session_is_one_that_the_list_shows(qapp: QApplication) -> None:
+    index = SessionIndex(DeferredReader())
+    assert index.newest() == ""
+    review = SessionRow("b", "Review: Letter", status="done", updated_at=2, parent="a", subagent="review")
+    rows = (
+        SessionRow("a", "Letter", updated_at=1), review, SessionRow("c", updated_at=3, archived=1),
+        SessionRow("d", updated_at=4, trashed=1),
+    )  # fmt: skip
+    index.apply_updates(UpdateBatch(touched={row.id: row for row in rows}))
+    assert index.newest() == "a"
+
+
 def test_a_run_that_begins_and_ends_in_one_update_is_reported(qapp: QApplication) -> None:
     index = SessionIndex(DeferredReader())
     row = SessionRow("a", "Letter", status="done", runs=1)

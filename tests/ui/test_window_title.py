@@ -39,7 +39,8 @@ def test_after_a_restart_an_interrupted_session_is_announced_counted_and_has_the
         assert heard == ["Write it, interrupted"]
         await until(lambda: person.shell.windowTitle() == "(1) Write it – Journeyman", "the title")
         waiting = find(window, QPushButton, "status.waiting")
-        assert waiting.isVisible() and waiting.accessibleName() == "1 waiting for you"
+        await until(waiting.isVisible, "the count in the status line")
+        assert waiting.accessibleName() == "1 waiting for you"
         window.inbox.fill()
         (entry,) = window.inbox.actions()
         assert entry.text().startswith("Write it:  interrupted")

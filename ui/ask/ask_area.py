@@ -24,7 +24,8 @@ class AskArea(QWidget):
     """Shows the oldest open question or permission request of a session.
 
     What the user has entered for a request is kept while another one is shown. The card takes at most `height_share` of
-    the height of the column that contains this area.
+    the height of the column that contains this area. With `announces_requests`, each request is announced when it
+    appears.
     """
 
     answered = Signal(str, Answer)
@@ -38,10 +39,14 @@ class AskArea(QWidget):
     focus_released = Signal()
     unsent_text = Signal(str, str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None, *, height_share: float = MAX_HEIGHT_SHARE) -> None:
+    def __init__(
+        self, look: Look, parent: QWidget | None = None, *, height_share: float = MAX_HEIGHT_SHARE,
+        announces_requests: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__(parent)
         self._look = look
         self._height_share = height_share
+        self._announces_requests = announces_requests
         self._available_height = self._room = 0
         self._bar_only = False
         self._session = ""
@@ -86,6 +91,7 @@ class AskArea(QWidget):
         self._card.postponed.connect(lambda _name: self.postponed.emit())
         self._card.dialog_requested.connect(lambda _name: self.open_dialog())
         self._card.height_share = self._height_share
+        self._card.announces_itself = self._announces_requests
         self._card.set_bar_only(self._bar_only)
         # Before the card is shown; otherwise, the window would grow to the height of its content and stay that high.
         self._card.fit(self._available_height, self._room)

@@ -32,7 +32,8 @@ HIGHLIGHT_MS: Final = 1_200
 class AskCard(QFrame):
     """A card that takes at most `height_share` of the height of its column.
 
-    If space is short, `fit` first collapses the form, then makes it scroll, and finally shows a bar instead.
+    If space is short, `fit` first collapses the form, then makes it scroll, and finally shows a bar instead. When the
+    card appears, it is announced, unless it gets the focus at once: a screen reader then reads it anyway.
     """
 
     postponed = Signal(str)
@@ -55,9 +56,11 @@ class AskCard(QFrame):
         self.height_share = MAX_HEIGHT_SHARE
         self._available_height = self._room = 0
         self._bar_only = False
-        self._announced = False
+        self.announces_itself = True
         self._resize_timer = QTimer(self, singleShot=True, interval=0)
         self._resize_timer.timeout.connect(self._refit_after_resize)
+        self._announcement_timer = QTimer(self, singleShot=True, interval=0)
+        self._announcement_timer.timeout.connect(self._announce)
         self._highlight_timer = QTimer(self, singleShot=True, interval=HIGHLIGHT_MS)
         self._highlight_timer.timeout.connect(self._reset_frame)
         self.setObjectName(f"{summary.kind}.card")
@@ -241,6 +244,11 @@ class AskCard(QFrame):
         for part in reversed(self.findChildren(QWidget)):
             part.updateGeometry()
 
+    def _announce(self) -> None:
+        focused: QWidget | None = self.window().focusWidget()
+        if focused is None or not self.isAncestorOf(focused):
+            announce(self, self.accessibleName())
+
     def _needed_height(self) -> int:
         margins = self._margins()
         return self._card.heightForWidth(self.width() - margins.width()) + margins.height()
@@ -264,9 +272,9 @@ class AskCard(QFrame):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not self._announced:
-            self._announced = True
-            announce(self, self.accessibleName())
+        if self.announces_itself:
+            self.announces_itself = False
+            self._announcement_timer.start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -13,6 +13,7 @@ from ui.ask.approval import Approval, OptionApproval, ScopeApproval
 from ui.ask.full_text import one_line
 from ui.ask.pending_permission import scope_consequence, scope_label
 from ui.style.theme import Look, set_style_properties
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.flow_layout import GAP, WrappingRow
 from ui.widgets.labels import allow_breaks, hide_unless, label
@@ -62,11 +63,13 @@ class ScopeRow(QWidget):
         consequence_row.addSpacing(name_width + GAP)
         consequence_row.addWidget(self._consequence, 1)
         layout.addLayout(consequence_row)
+        for scope in self._scopes.values():
+            consequence = scope_consequence(request, scope)
+            self._chips[scope].setToolTip(tooltip_text(consequence))
+            self._chips[scope].setAccessibleDescription(consequence)
         radio_group(self, list(self._chips.values()))
         for chip_id, chip in self._chips.items():
             chip.toggled.connect(self._toggle_handler(chip_id))  # assistive technology toggles choices without a click
-        for scope in self._scopes.values():
-            self._chips[scope].setToolTip(tooltip_text(scope_consequence(request, scope)))
         for pattern, chip in self._patterns.items():
             chip.setChecked(True)
             chip.setToolTip(tooltip_text(one_line(pattern)))
@@ -134,11 +137,17 @@ class ScopeRow(QWidget):
         self._show_consequence()
 
     def select_number(self, number: int) -> bool:
-        """Select a choice by its number, counted from 1. Return whether there are several choices and this is one."""
+        """Select a choice by its number, counted from 1. Return whether there are several choices and this is one.
+
+        The choice is announced, because the focus does not move to it.
+        """
         chip_ids = list(self._chips)
         if not 1 <= number <= len(chip_ids) or len(chip_ids) == 1:
             return False
         self.select(chip_ids[number - 1])
+        scope = self.selected_scope()
+        explanation = scope_consequence(self._request, scope) if scope else ""
+        announce(self, ". ".join(filter(None, (self._chips[self._selected].accessibleName(), explanation))))
         return True
 
     def restyle(self, look: Look) -> None:

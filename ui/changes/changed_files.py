@@ -8,6 +8,7 @@ from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 from core.timeline.session_activity import ChangedFile
+from ui.diff.diff_rows import changed_lines_text
 from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -32,10 +33,15 @@ class ChangedFilesModel(ItemListModel[ChangedFile]):
         return item.path
 
     def accessible_text(self, item: ChangedFile) -> str:
+        counts = "" if item.unchanged else changed_lines_text(item.added, item.removed)
+        marks = [text for text, _ in self.badges(item) if text[0] not in "+−"]
+        return ", ".join(filter(None, (visible(item.path), counts, *marks)))
+
+    def text_of(self, item: ChangedFile) -> str:
         return " ".join([visible(item.path), *(text for text, _ in self.badges(item))])
 
     def tooltip_of(self, item: ChangedFile) -> str:
-        return self.accessible_text(item)
+        return self.text_of(item)
 
     def show_unreviewed(self, is_unreviewed: Callable[[str], bool]) -> None:
         """Mark the files that a run wrote after reading untrusted content and that the user has not reviewed yet."""

@@ -12,9 +12,11 @@ from ui.changes.comment_card import CommentCard
 from ui.changes.review_bar import ReviewBar
 from ui.changes.review_state import ReviewComment, ReviewState, review_message
 from ui.diff.comment_widget import CommentWidget
-from ui.diff.diff_rows import NO_COMMENTS, DiffLine
+from ui.diff.diff_rows import NO_COMMENTS, DiffLine, changed_lines_text
 from ui.diff.diff_view import DiffView
 from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.announce import announce
 
 FindBlob = Callable[[str], bytes | None]
 
@@ -76,8 +78,13 @@ class Review(QObject):
     ) -> None:
         """Show the diff of a file with its comments and kept hunks.
 
-        `in_place` means that the same file was shown before, so that the view keeps its position.
+        `in_place` means that the same file was shown before, so that the view keeps its position. Another file is
+        announced if the view has the focus, because the focus does not move.
         """
+        self._view.setAccessibleName(self.tr("Changed lines of {}").format(visible(file.path)))
+        if not in_place and self._view.hasFocus():
+            counts = changed_lines_text(file.added, file.removed)
+            announce(self._view, ", ".join(filter(None, (self._view.accessibleName(), counts))))
         self._path, self._after = file.path, file.changes[-1].after
         self._view.show_diff(
             diff, side_by_side=side_by_side, can_revert=can_revert, can_keep=True, file_name=file.path,
@@ -143,7 +150,10 @@ class Review(QObject):
             return
         current = self._view.current_comment()
         index = (names.index(current) + by) % len(names) if current in names else (0 if by > 0 else -1)
-        self.comment_shown.emit(drafts[index].path, names[index])
+        path, is_other_file = drafts[index].path, drafts[index].path != self._path
+        self.comment_shown.emit(path, names[index])
+        if is_other_file and (card := self._view.comment_widget(names[index])) is not None:
+            announce(self._view, card.description())
 
     def send(self, files: Iterable[ChangedFile], find_blob: FindBlob) -> None:
         """Request to send all unsent comments as one message, with the current numbers of their lines."""
@@ -161,6 +171,8 @@ class Review(QObject):
         self._save()
         self._refresh()
         self.send_requested.emit(review_message(drafts, numbers))
+        sent = self.tr("Sent 1 comment") if len(drafts) == 1 else self.tr("Sent {} comments").format(len(drafts))
+        announce(self._view, sent)
 
     def restore_unsent(self, session: str) -> None:
         """Mark the comments of a session as unsent again, because sending them has failed."""
@@ -212,9 +224,15 @@ class Review(QObject):
         card.edited.connect(self._edit)
         card.removed.connect(self.remove)
         card.abandoned.connect(self._leave_empty)
-        card.left.connect(self._view.setFocus)
+        card.left.connect(lambda: self._leave(name))
         card.height_changed.connect(lambda: self._view.fit_comment(card))
         return card
+
+    def _leave(self, name: str) -> None:
+        """Move the focus from a comment to the diff, and announce how many comments are to be sent."""
+        self._view.setFocus()
+        if (comment := self._state.find(name)) and comment.text.strip():
+            announce(self._view, self._bar.drafts_text)
 
     def _leave_empty(self, name: str) -> None:
         """Remove a comment without text. This is delayed until the click that took its focus has been handled."""

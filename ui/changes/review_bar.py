@@ -102,6 +102,11 @@ class ReviewBar(QWidget):
         column.addWidget(self._reply_part)
         column.addWidget(self._draft_part)
 
+    @property
+    def drafts_text(self) -> str:
+        """How many comments have not been sent."""
+        return self._drafts.text()
+
     def show_drafts(self, count: int, obstacle: str) -> None:
         """Show the number of unsent comments; `obstacle` says why they cannot be sent now, "" that they can."""
         self._draft_part.setVisible(count > 0)

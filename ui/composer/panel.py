@@ -26,6 +26,7 @@ from ui.message.message_field import MessageField
 from ui.message.mode_button import ModeButton
 from ui.style.icons import icon
 from ui.style.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import show_focus_on, styled_frame
 from ui.widgets.tool_button import tool_button
@@ -147,13 +148,14 @@ class ComposerPanel(QFrame):
 
     def submit(self) -> None:
         """Send the message and clear the field. A message that contains only spaces is ignored."""
-        self._send_with(self.submitted)
+        self._send_with(self.submitted, self.tr("Queued until this turn ends"))
 
     def submit_now(self) -> None:
         """Send the message at once. If a run is active, this interrupts its current reply."""
-        self._send_with(self.submitted_now)
+        self._send_with(self.submitted_now, self.tr("Sent now"))
 
-    def _send_with(self, signal: SignalInstance) -> None:
+    def _send_with(self, signal: SignalInstance, note: str) -> None:
+        """Send the message, and announce `note` if a run is active."""
         message = self._input.stripped_text()
         if self._reason or not (message or self.attached.files()):
             return
@@ -162,6 +164,8 @@ class ComposerPanel(QFrame):
         if message.startswith("/") and (name := self._commands.get(message[1:])):
             self.command_submitted.emit(name)
         else:
+            if self._running:
+                announce(self, note)
             signal.emit(message)
 
     def pick_files(self) -> None:

@@ -140,12 +140,24 @@ class DiffTableModel(QAbstractTableModel):
 
     def hunk_figures(self, hunk: int) -> str:
         """Return the numbers of lines that a hunk adds and removes, as text."""
-        blocks = self._difference.hunks()[hunk]
-        added, removed = (
-            sum(b.new_end - b.new for b in blocks),
-            sum(b.old_end - b.old for b in blocks),
-        )
+        added, removed = self._line_counts(hunk)
         return f"+{added} −{removed}"
+
+    def _line_counts(self, hunk: int) -> tuple[int, int]:
+        blocks = self._difference.hunks()[hunk]
+        return sum(b.new_end - b.new for b in blocks), sum(b.old_end - b.old for b in blocks)
+
+    def _accessible_header(self, row: DiffRow) -> str:
+        """Return the text of a hunk header for screen readers."""
+        if row.hunk < 0:
+            return unchanged_lines_text(row.hidden_lines)
+        parts = [
+            self.tr("Hunk {} of {}").format(row.hunk + 1, len(self._difference.hunks())),
+            self.tr("kept") if self.is_kept(row.hunk) else "",
+            changed_lines_text(*self._line_counts(row.hunk)),
+            unchanged_lines_text(row.hidden_lines) if row.hidden_lines else "",
+        ]
+        return ", ".join(filter(None, parts))
 
     def comment_rows(self) -> list[tuple[int, str]]:
         """Return the position and the ID of each comment."""
@@ -208,9 +220,9 @@ class DiffTableModel(QAbstractTableModel):
         if row.sign == COMMENT:
             return self.describe_comment(row.text) if role == Qt.ItemDataRole.AccessibleTextRole else ""
         if row.is_header:
+            if role == Qt.ItemDataRole.AccessibleTextRole:
+                return self._accessible_header(row)
             text = unchanged_lines_text(row.hidden_lines)
-            if role == Qt.ItemDataRole.AccessibleTextRole and not row.hidden_lines and row.hunk >= 0:
-                text = self.hunk_figures(row.hunk)
             return self.tr("kept {}, {}").format(self.hunk_figures(row.hunk), text) if self.is_kept(row.hunk) else text
         change = {"-": self.tr("removed"), "+": self.tr("added")}.get(row.sign, "")
         return visible(f"{change} {row.old or row.new}: {row.text.rstrip()}".strip())
@@ -236,7 +248,21 @@ def _comment_row(name: str, hunk: int) -> RowPair:
 
 def unchanged_lines_text(lines: int) -> str:
     text = "{} unchanged line" if lines == 1 else "{} unchanged lines"
-    return QCoreApplication.translate("changes", text).format(f"{lines:,}")
+    return _tr(text).format(f"{lines:,}")
+
+
+def changed_lines_text(added: int, removed: int) -> str:
+    """Return the numbers of added and removed lines in words, for screen readers; "" if no line has changed."""
+    texts = []
+    if added:
+        texts.append(_tr("1 line added") if added == 1 else _tr("{} lines added").format(f"{added:,}"))
+    if removed:
+        texts.append(_tr("1 line removed") if removed == 1 else _tr("{} lines removed").format(f"{removed:,}"))
+    return ", ".join(texts)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("changes", text)
 
 
 def _paired(rows: list[DiffRow]) -> list[RowPair]:

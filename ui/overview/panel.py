@@ -62,7 +62,8 @@ class OverviewPanel(PanelPage):
         text = self.tr("No session runs, waits for you, or has ended unseen.")
         self._empty = label(text, look.fonts.text, "second", name="overview.empty", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.asking = AskArea(look, height_share=1)  # the card may take the whole height, because the page scrolls
+        # The card may take the whole height, because the page scrolls; the row that contains it is announced.
+        self.asking = AskArea(look, height_share=1, announces_requests=False)
         self.board = SessionBoard(look, self.asking, last_reply=reader.last_reply, clock=clock)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._lay_out()
@@ -105,8 +106,13 @@ class OverviewPanel(PanelPage):
             self.board.select(waiting[0])
         self._show_selected()
         self._focus_page()
-        if row := self.board.selected_row:
-            announce(self, f"{self._counts.text()}. {row.accessibleName()}")
+        self._announce_selected(self._counts.text())
+
+    def _announce_selected(self, introduction: str = "") -> None:
+        """Announce the selected session, or that there is none."""
+        row = self.board.selected_row
+        text = row.accessibleName() if row else self._empty.text()
+        announce(self, ". ".join(filter(None, (introduction, text))))
 
     def _focus_page(self) -> None:
         self.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -198,8 +204,7 @@ class OverviewPanel(PanelPage):
     def _select_neighbor(self, by: int) -> None:
         self.board.select_neighbor(by)
         self._show_selected()
-        if row := self.board.selected_row:
-            announce(self, row.accessibleName())
+        self._announce_selected()
 
     def _open_selected(self) -> None:
         if session := self.board.selected_session:
@@ -219,6 +224,7 @@ class OverviewPanel(PanelPage):
             self.refresh()
 
         self._show_toast(text.format(len(cleared)), undo)
+        self._announce_selected()
 
     # Overridden Qt methods
 

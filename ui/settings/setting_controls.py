@@ -62,9 +62,7 @@ def create_control(look: Look, name: str, about: SettingInfo, value: Any, on_cha
     control = _control(look, name, about, value, on_change)
     control.setObjectName(f"settings.{name}")
     control.setAccessibleName(_tr(about.label))
-    about_it = f"{_tr(about.label)}. {_tr(about.help)}" if isinstance(control, QComboBox) else _tr(about.help)
-    # Needed because Qt uses the current choice of a drop-down list as its accessible name.
-    control.setAccessibleDescription(about_it)
+    control.setAccessibleDescription(_tr(about.help))
     control.setFont(look.fonts.text)
     return control
 

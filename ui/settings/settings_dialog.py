@@ -176,9 +176,13 @@ class SettingsDialog(QDialog):
             self._pages.setCurrentItem(items[0])
 
     def _go_to_page(self, row: int) -> None:
-        """Show a page, and clear the search, because the search may hide the page."""
+        """Show a page, and clear the search, because the search may hide the page.
+
+        The page is announced, because the focus is not in the list of pages.
+        """
         self._search.clear()
         self._pages.setCurrentRow(row % self._pages.count())
+        announce(self, self._pages.currentItem().text())
 
     def restyle(self, look: Look) -> None:
         """Apply a theme or text size by building the pages again; the page, its scroll position and the focus stay."""

@@ -2,11 +2,12 @@
 it.
 """
 
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from ui.timeline.run_page import RunPage
+from ui.widgets.focus_order import tab_stops
 
 MIN_WIDTH = 420
 MARGIN = 12
@@ -41,14 +42,21 @@ class CentralArea(QWidget):
     def show_part(self, part: QWidget, page: RunPage | None = None) -> None:
         """Show a widget of the stack.
 
-        If it shows a session, `page` is its page, above whose bottom the messages float.
+        If it shows a session, `page` is its page, above whose bottom the messages float. If the hidden widget had the
+        focus, the one that had it last in the widget shown gets it, or else the tab of the session.
         """
-        focused = self.window().focusWidget()
-        leaves_focus = self._stack.isAncestorOf(focused) and not part.isAncestorOf(focused)
+        focused: QWidget | None = self.window().focusWidget()
+        leaves_focus = focused is not None and self._stack.isAncestorOf(focused) and not part.isAncestorOf(focused)
         last_focused: QWidget | None = part.focusWidget()
+        if focused is not None and leaves_focus:
+            focused.clearFocus()  # Qt would move it to the first button shown, which screen readers would read
         self._stack.setCurrentWidget(part)
-        if page and leaves_focus and (last_focused is None or not last_focused.isVisibleTo(part)):
-            page.focus_tab()  # Qt would focus the first button, or a hidden one of a tab that was left
+        if leaves_focus and last_focused is not None and last_focused.isVisibleTo(part):
+            last_focused.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif leaves_focus and page:
+            page.focus_tab()
+        elif leaves_focus:
+            QTimer.singleShot(0, self, lambda: self._focus_first(part))
         if page is not self._page:
             for part_ in (self._page, *self._page.bars) if self._page else ():
                 part_.removeEventFilter(self)
@@ -58,6 +66,13 @@ class CentralArea(QWidget):
             for part_ in (page, *page.bars) if page else ():
                 part_.installEventFilter(self)
         self._place()
+
+    def _focus_first(self, part: QWidget) -> None:
+        """Focus the first Tab stop of a widget, unless another widget has taken the focus."""
+        focused: QWidget | None = self.window().focusWidget()
+        usable = (stop for stop in tab_stops(part) if stop.isVisible() and stop.isEnabled())
+        if focused is None and (first := next(usable, None)):
+            first.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def shows(self, part: QWidget) -> bool:
         return self._stack.currentWidget() is part

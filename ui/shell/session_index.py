@@ -38,8 +38,12 @@ class SessionIndex:
         return self._rows.get(session) or (self.reader.session(session) if session else None)
 
     def newest(self) -> str:
-        """Return the session updated last, or an empty string if there is none."""
-        row = max(self._rows.values(), key=lambda row: row.updated_at, default=None)
+        """Return the session updated last, or an empty string if there is none.
+
+        Archived and deleted sessions and those of sub-agents, such as the review after a run, do not count.
+        """
+        listed = (row for row in self._rows.values() if not (row.parent or row.archived or row.trashed))
+        row = max(listed, key=lambda row: row.updated_at, default=None)
         return row.id if row else ""
 
     def next_waiting(self, session: str) -> str:

@@ -7,6 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAccessible, QMouseEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from core.domain.events import Replied, ReplyInterrupted
 from ui.base.window_state import WindowState
 from ui.shell.session_index import SessionIndex
 from ui.shell.session_tabs import SessionTabs
@@ -15,6 +16,7 @@ from ui.shell.unsent_drafts import UnsentDrafts
 from ui.shell.update_batch import UpdateBatch
 from ui.style.theme import Look
 from ui.timeline.live_output import LiveOutput
+from ui.timeline.reply_announcer import ReplyAnnouncer
 from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
 from ui.widgets.splitter import remember_sizes
@@ -44,6 +46,7 @@ class SessionPane(QWidget):
         self.view.changes.review.set_store(state)
         self.view.terminal.set_output_source(live_output.output_since)
         remember_sizes(self.view.terminal.splitter, state, "terminal.widths")
+        self._announcer = ReplyAnnouncer(self.view)
         self._state = state
         self.drafts = UnsentDrafts(self.view.composer, state, folder, notice)
         self.tabs = SessionTabs(look, session_index.row)
@@ -74,6 +77,7 @@ class SessionPane(QWidget):
         other, self.session = row.id != self.session, row.id
         if other:
             self.drafts.load(row.id)
+            self._announcer.skip(self._live_output.reply_text(row.id))
         self.view.show_session(row)
         self.show_questions()
         self._show_draft()
@@ -81,11 +85,11 @@ class SessionPane(QWidget):
     def show_questions(self) -> None:
         self.view.show_questions(self._session_index.pending_in(self.session))
 
-    def apply_updates(self, batch: UpdateBatch, fresh: Collection[str]) -> None:
+    def apply_updates(self, batch: UpdateBatch, fresh: Collection[str], *, is_active: bool) -> None:
         """Apply a batch of updates.
 
-        `fresh` holds the sessions with new requests. If the session shown is one of them, focus its request unless the
-        user is typing.
+        `fresh` holds the sessions with new requests. If this pane is active and shows one of them, focus its request
+        unless the user is typing. Only the active pane announces replies.
         """
         for name in batch.touched:
             self.tabs.refresh(name)
@@ -94,13 +98,27 @@ class SessionPane(QWidget):
             self.view.show_session(row)
             self.view.apply(batch.steps_of(self.session))
             self.show_questions()
-            if self.session in fresh:
+            if is_active and self.session in fresh:
                 self.view.focus_question()
         for child in batch.touched.values():
             if child.parent and child.parent in page.model.sessions:
                 page.apply_sub_agent_update(child, batch.steps_of(child.id))
         if row is not None or any(draft.session == self.session for draft in batch.drafts):
             self._show_draft()
+            self._follow_replies(batch, announce_them=is_active)
+
+    def _follow_replies(self, batch: UpdateBatch, *, announce_them: bool) -> None:
+        """Announce what has arrived of the replies of this session."""
+        for update in batch.updates:
+            if update.session.id != self.session:
+                continue
+            match update.entry.event:
+                case Replied() if announce_them:
+                    self._announcer.finish(self._session_index.reader.full_text(self.session, update.entry.seq))
+                case Replied() | ReplyInterrupted():
+                    self._announcer.skip("")
+        text = self._live_output.reply_text(self.session)
+        (self._announcer.follow if announce_them else self._announcer.skip)(text)
 
     def remove_sessions(self, names: Collection[str]) -> None:
         """Remove the tabs and drafts of deleted sessions."""

@@ -164,9 +164,9 @@ class SessionView(QWidget):
         if other or self.page.current_tab in {CONTEXT, TERMINAL}:
             self._fill_tab(self.page.current_tab)
         self.composer.set_running(row.status in ACTIVE_STATUSES)
-        typing = self.composer.has_input_focus()
-        self.composer.set_disabled_reason(self._closed(row))
-        if typing and not self.composer.has_input_focus() and not self.page.focus_interruption():
+        typing, closed = self.composer.has_input_focus(), self._closed(row)
+        self.composer.set_disabled_reason(closed)
+        if typing and closed and not self.page.focus_interruption():
             self.page.focus_tab()
         self.composer.set_model(row.model)
         going = row.status in {"running", "waiting", "paused", "interrupted"}

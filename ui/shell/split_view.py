@@ -166,9 +166,9 @@ class SplitView(QWidget):
         self._update_tabs()
 
     def apply_updates(self, batch: UpdateBatch, fresh: Collection[str]) -> None:
-        """Apply a batch of updates. `fresh` holds the sessions with new requests; only the active pane focuses one."""
+        """Apply a batch of updates. `fresh` holds the sessions with new requests."""
         for pane in self.panes:
-            pane.apply_updates(batch, fresh if pane is self.active_pane else ())
+            pane.apply_updates(batch, fresh, is_active=pane is self.active_pane)
 
     def show_questions(self) -> None:
         for pane in self.panes:

@@ -130,7 +130,9 @@ class Tray(QObject):
         ended, self._ended = self._ended, []
         if not ended:
             return
-        title, text = ended_text(ended, self._last_reply(ended[-1]))
+        # The reply of the session shown has been announced while it arrived.
+        is_heard = self._window.isActiveWindow() and ended[-1].id == self._shown_session()
+        title, text = ended_text(ended, "" if is_heard else self._last_reply(ended[-1]))
         if self._window.isActiveWindow():
             announce(self._window, f"{title.removesuffix('.')}. {text}")
             return

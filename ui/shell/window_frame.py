@@ -5,7 +5,7 @@ paint.
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QColor, QKeyEvent, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
@@ -58,7 +58,27 @@ class WindowFrame(QMainWindow):
         self.closing.emit()
         self.hide()
 
+    def _leave_unusable_widget(self) -> None:
+        """Move the focus on, unless another widget has taken it since its widget was hidden or disabled."""
+        if not self._focus_is_usable():
+            super().focusNextPrevChild(True)
+
+    def _focus_is_usable(self) -> bool:
+        focused: QWidget | None = self.focusWidget()
+        return focused is not None and focused.isVisible() and focused.isEnabled()
+
     # Overridden Qt methods
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Move the focus, but only in the next turn of the event loop if its widget has been hidden or disabled.
+
+        Qt would move it at once to the next widget, which screen readers would read, and the code that hides a widget
+        then moves it to another one.
+        """
+        if self._focus_is_usable():
+            return super().focusNextPrevChild(next)
+        QTimer.singleShot(0, self, self._leave_unusable_widget)
+        return True
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self.painted = True

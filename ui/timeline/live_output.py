@@ -95,12 +95,16 @@ class LiveOutput:
             case _:
                 pass
 
+    def reply_text(self, session: str) -> str:
+        """Return the text of the reply in progress as Markdown; "" before it begins."""
+        return self._replies.get(session, "")
+
     def reply(self, session: str) -> str:
         """Return the reply in progress as Markdown.
 
         Before its text begins, return the end of the reasoning as a block quote.
         """
-        if text := self._replies.get(session, ""):
+        if text := self.reply_text(session):
             return text
         reasoning = self._reasoning.get(session, "").strip()
         if len(self._reasoning.get(session, "")) == REASONING_CHARS:

@@ -50,6 +50,7 @@ class StepPane(QFrame):
         self._tab_names: list[str] = []  # names of the tabs from left to right
         self.live_output = LiveOutput()
         self.setObjectName("step")
+        self.setAccessibleName(self.tr("Step details"))
         self.setProperty("surface", "panel")
         self.setMinimumWidth(280)
         self._build()

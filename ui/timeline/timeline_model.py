@@ -386,6 +386,10 @@ class TimelineModel(NestedRows):
         if kind_style(step.kind).shape in {"reply", "bubble"}:
             message = markdown_to_plain_text(self.text_of(position)) or visible(step.object)
             text = f"{translate(verb(step.kind, step.status))} {message}".strip()
+        if step.kind == "end" and step.status == "failed":
+            error = self._rows.event(self.session, step.last_seq).get("error") or {}
+            explanation = " ".join(filter(None, (visible(error.get(part, "")) for part in ("cause", "fix"))))
+            text = f"{text}. {explanation}" if explanation else text
         if step.depth:
             text = f"{translate('Sub-agent')}: {text}"
         group = self.group_at(position)

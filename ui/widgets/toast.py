@@ -63,6 +63,7 @@ class Toast(AccentFrame):
         self.hide()
         if act:
             act()
+            announce(self, self.tr("Undone"))
 
     def restyle(self, look: Look) -> None:
         theme = look.theme

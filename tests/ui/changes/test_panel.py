@@ -163,7 +163,7 @@ def test_a_diff_is_shown_in_total_and_by_step(panel: ChangesPanel) -> None:
     menu.actions()[1].trigger()
     assert lines(panel) == ["0 unchanged lines", "added 1: one"]
     head = find(panel, DiffView, "changes.lines").rows.index(0, 0)
-    assert head.data(Qt.ItemDataRole.AccessibleTextRole) == "+1 −0"
+    assert head.data(Qt.ItemDataRole.AccessibleTextRole) == "Hunk 1 of 1, 1 line added"
     menu.close()
 
 

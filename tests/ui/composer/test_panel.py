@@ -47,6 +47,16 @@ def test_the_keypad_and_the_button_send_too(panel: ComposerPanel, field: QPlainT
     assert said.args == ["two"]
 
 
+def test_a_message_for_an_active_run_is_announced_because_it_may_be_queued(
+    panel: ComposerPanel, field: QPlainTextEdit, announcements: list[str]
+) -> None:
+    for running, key in ((False, "Return"), (True, "Return"), (True, "now")):
+        panel.set_running(running)
+        write(field, "one")
+        panel.submit_now() if key == "now" else press(field, Qt.Key.Key_Return)
+    assert announcements == ["Queued until this turn ends", "Sent now"]
+
+
 def test_shift_enter_inserts_a_line_break(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(panel.submitted):
         write(field, "one")

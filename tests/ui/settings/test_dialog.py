@@ -66,8 +66,13 @@ def test_every_setting_has_a_control_with_a_name(dialog: SettingsDialog) -> None
     for name, about in settings_with_control():
         dialog.show_page(about.page)
         field = find(dialog, QWidget, f"settings.{name}")
-        named = f"{about.label}. {about.help}" if isinstance(field, QComboBox) else about.help
-        assert field.accessibleName() == about.label and field.accessibleDescription() == named
+        assert field.accessibleName() == about.label and field.accessibleDescription() == about.help
+
+
+def test_a_page_that_a_shortcut_opens_is_announced(dialog: SettingsDialog, announcements: list[str]) -> None:
+    announcements.clear()
+    dialog._go_to_page(1)
+    assert announcements == [MODELS]
 
 
 @pytest.mark.colors

@@ -44,6 +44,11 @@ def pane_of(qtbot: QtBot, look: Look, rows: MemorySteps) -> StepPane:
     return pane
 
 
+def test_the_pane_is_named_for_screen_readers(qtbot: QtBot, look: Look) -> None:
+    pane = pane_of(qtbot, look, letter())
+    assert pane.accessibleName() == "Step details"
+
+
 def test_the_output_of_a_reply_is_its_text_and_of_thinking_its_reasoning(qtbot: QtBot, look: Look) -> None:
     rows = MemorySteps()
     rows.add("thinking", object="Let me see", number=1, first_seq=3, last_seq=4)

@@ -246,6 +246,19 @@ def test_folding_agrees_with_a_plain_list(hidden: set[int]) -> None:
     assert all(folds.position_of(row) is None for row in hidden)
 
 
+def test_accessible_text_of_a_failed_run_has_the_cause_and_the_fix() -> None:
+    rows = MemorySteps()
+    rows.add("run", "failed")
+    end = rows.add("end", "failed", object="The request was rejected.")
+    error = {"message": end.object, "cause": "It returned status 400.", "fix": "Choose another model."}
+    rows.events[end.last_seq] = {"error": error}
+    model = TimelineModel(rows)
+    model.open("s", len(rows.rows))
+    text = str(model.index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole))
+    assert text.startswith("End of the run: Failed, The request was rejected.")
+    assert text.endswith(". It returned status 400. Choose another model.")
+
+
 def test_accessible_text_of_a_reply_is_plain_and_complete() -> None:
     rows = MemorySteps()
     said = "**Done.** See `a.py` and [the page](https://example.org):\n\n- one\n- *two*\n\n```\nls -l\n```"
