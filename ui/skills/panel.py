@@ -432,8 +432,13 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def focus_areas(self) -> Sequence[QWidget]:
         editor = self.view.editor
         return (
-            self.list_pane.list, editor.source, editor.preview, self.view.compare, self.view.files, self.view.usage,
-        )  # fmt: skip
+            self.list_pane.list,
+            editor.source,
+            editor.preview,
+            self.view.compare,
+            self.view.files,
+            self.view.usage,
+        )
 
     def restyle(self, look: Look) -> None:
         self._look = look
