@@ -37,7 +37,8 @@ NO_ANSWER = "Close it or end its process, then try again."
 
 def dispatch(argv: list[str]) -> int:
     out = terminal()
-    if not argv or (len(argv) == 2 and argv[0] == DATA_DIR and argv[1] and argv[1][0] != "-"):
+    names_only_folder = len(argv) == 2 and argv[0] == DATA_DIR and argv[1] != "" and not argv[1].startswith("-")
+    if not argv or names_only_folder:
         folder = data_folder.data_folder(argv[1] if argv else None)
         return _exit_code(folder, out, partial(_window, folder, [], safe=False))
     # The path above skips the parser, whose import takes a tenth of the time until the window's first paint.
@@ -47,13 +48,13 @@ def dispatch(argv: list[str]) -> int:
     try:
         args = parse(argv)
     except UsageError as error:
-        out.print_usage_error(error.trouble, error.usage)
+        out.print_usage_error(error.details, error.usage)
         return USAGE
     if args.data_dir == "":
         out.print_error(NO_FOLDER)
         return USAGE
     folder = data_folder.data_folder(args.data_dir)
-    return _exit_code(folder, out, partial(_do, argv, args, folder, out))
+    return _exit_code(folder, out, partial(_run_parsed, argv, args, folder, out))
 
 
 def _exit_code(folder: Path, out: Output, work: Callable[[], int]) -> int:
@@ -73,17 +74,19 @@ def _exit_code(folder: Path, out: Output, work: Callable[[], int]) -> int:
         return FAILED
 
 
-def _do(argv: list[str], args: "argparse.Namespace", folder: Path, out: Output) -> int:
-    if args.command in {None, "open"}:
-        return _window(folder, [str(_here() / name) for name in args.files] if args.command else [], safe=args.safe)
+def _run_parsed(argv: list[str], args: "argparse.Namespace", folder: Path, out: Output) -> int:
+    if args.command is None:
+        return _window(folder, [], safe=args.safe)
+    if args.command == "open":
+        return _window(folder, [str(_current_folder() / name) for name in args.files], safe=args.safe)
     if args.command == "db" and args.action in {"restore", "repair"}:
         return _restore_or_repair(folder, args, out)
     if args.command == "replay":
         from app.commands.replay import replay  # it reads keys from this terminal, so it cannot run in another process
 
         return replay(folder, args, out)
-    given = [f"--given={text}" for text in _given(args)]
-    return run_command([*given, *with_run_defaults(argv, args, os.environ)], folder, out, safe=args.safe)
+    inputs = [f"--given={text}" for text in _read_inputs(args)]
+    return run_command([*inputs, *with_run_defaults(argv, args, os.environ)], folder, out, safe=args.safe)
 
 
 def with_run_defaults(argv: list[str], args: "argparse.Namespace", environ: Mapping[str, str]) -> list[str]:
@@ -98,10 +101,11 @@ def with_run_defaults(argv: list[str], args: "argparse.Namespace", environ: Mapp
         "--temperature": args.temperature is not None,
         "--max-output-tokens": any(word.startswith("--max-output-tokens") for word in argv),
     }
-    names = [name for name in RUN_VARIABLES if environ.get(name) and not is_set[RUN_VARIABLES[name]]]
+    names = [name for name, option in RUN_VARIABLES.items() if environ.get(name) and not is_set[option]]
+    defaults = [f"{RUN_VARIABLES[name]}={environ[name]}" for name in names]
     start = 2 if argv[0] == DATA_DIR else 0  # its value may be the name of the command
-    place = argv.index("run", start) + 1
-    return [*argv[:place], *(f"{RUN_VARIABLES[name]}={environ[name]}" for name in names), *argv[place:]]
+    after_command = argv.index("run", start) + 1
+    return [*argv[:after_command], *defaults, *argv[after_command:]]
 
 
 def _window(folder: Path, files: list[str], *, safe: bool) -> int:
@@ -109,8 +113,8 @@ def _window(folder: Path, files: list[str], *, safe: bool) -> int:
         import_qt()
         from app.window.startup import open_window  # commands do not need Qt, which is slow to import
     except ImportError as error:
-        do = "Install the missing system library; `journeyman doctor` checks again."
-        raise Problem("The window cannot be opened.", f"{error}.", do) from error
+        fix = "Install the missing system library; `journeyman doctor` checks again."
+        raise Problem("The window cannot be opened.", f"{error}.", fix) from error
     return open_window(folder, files, safe=safe)
 
 
@@ -129,21 +133,21 @@ def run_command(argv: list[str], home: Path, out: Output, *, safe: bool = False)
     """Run a command in this process if it can lock the data folder, else in the process that holds the lock."""
     import asyncio
 
-    folder = _here()
+    folder = _current_folder()
     lock = DataFolderLock(data_folder.lock_path(home))
     with in_writer_thread(out) as out, asyncio.Runner() as runner:
         while not lock.acquire():
             refuse_safe_mode(safe)
-            code = runner.run(_through_owner(argv, home, folder, out))
+            code = runner.run(_run_through_owner(argv, home, folder, out))
             if code is not None:
                 return code
         try:
-            return runner.run(_alone(argv, home, folder, out, safe))
+            return runner.run(_run_as_owner(argv, home, folder, out, safe))
         finally:
             lock.release()
 
 
-def _given(args: "argparse.Namespace") -> list[str]:
+def _read_inputs(args: "argparse.Namespace") -> list[str]:
     """Read the secrets and standard input that the command needs, such as an API key or a task.
 
     The result is added to the command's arguments inside this process or over the socket, so a secret never appears in
@@ -151,27 +155,28 @@ def _given(args: "argparse.Namespace") -> list[str]:
     """
     match args.command, getattr(args, "action", None):
         case "models", "key" if not args.forget:
-            return [_secret(args.name)]
+            return [_read_secret(args.name)]
         case "mcp", "key":
-            return [_secret(f"{args.name}, {args.what}")]
+            return [_read_secret(f"{args.name}, {args.what}")]
         case "mcp", "add":
-            return [_secret(f"{args.name}, {key}") for key in args.key]
+            return [_read_secret(f"{args.name}, {key}") for key in args.key]
         case ("run", None) | ("schedule", "add") if args.task == "-":
-            return [_stdin().strip()]
+            return [_read_stdin().strip()]
         case "approve", None if args.change == "-":
-            return [_stdin()]
+            return [_read_stdin()]
         case _:
             return []
 
 
-def _secret(name: str) -> str:
+def _read_secret(name: str) -> str:
     """Prompt for a secret without echo. If standard input is not a terminal, read one line from it instead."""
     import getpass
 
-    return (getpass.getpass(f"Key for {name}: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
+    secret = getpass.getpass(f"Key for {name}: ") if sys.stdin.isatty() else sys.stdin.readline()
+    return secret.strip()
 
 
-def _stdin() -> str:
+def _read_stdin() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -184,22 +189,22 @@ def _restore_or_repair(folder: Path, args: "argparse.Namespace", out: Output) ->
 
     lock = DataFolderLock(data_folder.lock_path(folder))
     if not lock.acquire():
-        do = "Close Journeyman, then try again."
-        raise Problem("The data is in use by another Journeyman.", "This replaces the database file.", do)
+        fix = "Close Journeyman, then try again."
+        raise Problem("The data is in use by another Journeyman.", "This replaces the database file.", fix)
     try:
         return repair(folder, out) if args.action == "repair" else restore(folder, args.name, out)
     finally:
         lock.release()
 
 
-def _here() -> Path:
+def _current_folder() -> Path:
     try:
         return Path.cwd()
     except OSError as error:
         raise Problem("The current folder is gone.", f"{error.strerror}.", "Change to one that exists.") from error
 
 
-async def _through_owner(argv: list[str], home: Path, folder: Path, out: Output) -> int | None:
+async def _run_through_owner(argv: list[str], home: Path, folder: Path, out: Output) -> int | None:
     """Run the command in the process that owns the data folder, and return its exit code.
 
     Wait while an owner starts or exits. Return None if there is no owner, so that this process can become it.
@@ -208,7 +213,7 @@ async def _through_owner(argv: list[str], home: Path, folder: Path, out: Output)
 
     from app.process.command_server import run_in_owner
 
-    watch = _stoppable()
+    watch = _watch_for_termination()
     try:
         for _ in range(ATTEMPTS):
             code = await run_in_owner(data_folder.socket_path(home), argv, folder, out)
@@ -226,22 +231,22 @@ async def _through_owner(argv: list[str], home: Path, folder: Path, out: Output)
     raise Problem(f"The data folder {home} is in use by another Journeyman.", "It does not respond.", NO_ANSWER)
 
 
-async def _alone(argv: list[str], home: Path, folder: Path, out: Output, safe: bool) -> int:
+async def _run_as_owner(argv: list[str], home: Path, folder: Path, out: Output, safe: bool) -> int:
     import asyncio
 
     from app.process.termination import SAVE_S
 
     opened: list[Database] = []
-    watch = _stoppable(lambda: [database.wait_until_written(SAVE_S) for database in opened])
+    watch = _watch_for_termination(lambda: [database.wait_until_written(SAVE_S) for database in opened])
     try:
-        return await _own_and_run(argv, home, folder, out, safe, opened)
+        return await _run_and_serve(argv, home, folder, out, safe, opened)
     except asyncio.CancelledError:
         return TERMINATED
     finally:
         watch.close()
 
 
-async def _own_and_run(
+async def _run_and_serve(
     argv: list[str], home: Path, folder: Path, out: Output, safe: bool, opened: "list[Database]"
 ) -> int:
     """Run a command as the owner of the data folder, also serving commands of other processes meanwhile.
@@ -256,25 +261,25 @@ async def _own_and_run(
     from app.process.crash import exception_of_context
     from app.process.services import build_services
 
-    task, report = asyncio.current_task(), partial(_report, home, out)
+    task = asyncio.current_task()
     assert task is not None
+    report = partial(_report, home, out)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(exception_of_context(context)))
     services = await build_services(home, report, safe=safe)
-    if services.opened.database:
-        opened.append(services.opened.database)
+    database = services.opened.database
+    if database:
+        opened.append(database)
     gc.freeze()
     gc.enable()
-    for note in services.warnings:
-        out.print_error(note, "warning")
+    for warning in services.warnings:
+        out.print_error(warning, "warning")
     perform = make_command_runner(services, home)
     owner = CommandServer(data_folder.socket_path(home), perform)
     try:
-        if (
-            has_private_sockets() and services.opened.database
-        ):  # a read-only data folder needs no owner: each process reads it directly
+        if has_private_sockets() and database:  # each process reads a read-only data folder directly
             await owner.serve()
         code = await perform(argv, folder, out)
-        if services.opened.database:
+        if database:
             await services.reviews.finish_pending()
             await services.semantic_search.finish()
         if not task.cancelling() and not await owner.wait_until_idle(0.5):
@@ -291,7 +296,7 @@ async def _own_and_run(
         await services.close()
 
 
-def _stoppable(save: Callable[[], object] = lambda: None) -> "TerminationWatch":
+def _watch_for_termination(save: Callable[[], object] = lambda: None) -> "TerminationWatch":
     """Let SIGTERM cancel the current task. If the event loop is blocked, call `save` and exit the process instead.
 
     The watch also wakes the loop for a Ctrl+C that arrives just before the loop goes to sleep. Otherwise Ctrl+C would

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from app.acp.editor_questions import EditorQuestions
 from app.acp.request_params import (
+    PromptParts,
     prompt_parts,
     required_text,
     unused_servers_notice,
@@ -26,9 +27,8 @@ from core.agents.json_rpc import (
     RpcError,
     Write,
 )
-from core.domain.events import Replied, RunEnded, RunInterrupted, RunPaused, RunStarted
-from core.domain.ids import session_id
-from core.domain.message_files import EmbeddedText
+from core.domain import ids
+from core.domain.events import Replied, RunEnded, RunInterrupted, RunPaused, RunStarted, SessionEvent
 from core.domain.modes import MODE_LABELS, MODES, Mode
 from core.domain.permissions import PermissionDecided, PermissionRequested
 from core.domain.problems import Problem
@@ -115,14 +115,14 @@ class EditorConnection:
                 await self.peer.wait_until_idle()
 
     async def _stop_turns(self) -> None:
-        for name, session in list(self.sessions.items()):
+        for session_id, session in list(self.sessions.items()):
             if session.updates:
-                await self._stop(name)
+                await self._stop(session_id)
 
-    async def _stop(self, name: str) -> None:
-        if self.engine.is_active(name):
+    async def _stop(self, session_id: str) -> None:
+        if self.engine.is_active(session_id):
             with suppress(Problem):  # stopping fails if the run has just ended by itself
-                await self.engine.stop(name)
+                await self.engine.stop(session_id)
 
     # Requests from the editor
 
@@ -141,21 +141,23 @@ class EditorConnection:
             case "session/prompt" if self.closing:
                 return {"stopReason": "cancelled"}
             case "session/prompt":
-                return await self._prompt(required_text(params, "sessionId"), *prompt_parts(params))
+                return await self._prompt(required_text(params, "sessionId"), prompt_parts(params))
             case "session/set_mode":
                 return await self._set_mode(required_text(params, "sessionId"), params.get("modeId"))
             case _:
                 raise RpcError(METHOD_NOT_FOUND, f"There is no method {method[:80]}.")
 
     async def _handle_notification(self, method: str, params: Params) -> None:
-        name = str(params.get("sessionId"))
-        if method == "session/cancel" and name in self.sessions:
-            await self._stop(name)
+        session_id = str(params.get("sessionId"))
+        if method == "session/cancel" and session_id in self.sessions:
+            await self._stop(session_id)
 
     def _initialize(self, params: Params) -> Params:
-        capabilities = params.get("clientCapabilities")
-        forms = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
-        self.has_forms = isinstance(forms, dict) and "form" in forms
+        match params.get("clientCapabilities"):
+            case {"elicitation": {"form": _}}:
+                self.has_forms = True
+            case _:
+                self.has_forms = False
         info = {"name": "journeyman", "title": "Journeyman", "version": __version__}
         return {
             "protocolVersion": PROTOCOL_VERSION,
@@ -165,19 +167,19 @@ class EditorConnection:
         }
 
     def _new(self, folder: Path, notice: str) -> Params:
-        name = session_id()
-        self.sessions[name] = EditorSession(folder, self.run_template.mode, notice=notice)
-        return {"sessionId": name, "modes": _modes(self.run_template.mode)}
+        session_id = ids.session_id()
+        self.sessions[session_id] = EditorSession(folder, self.run_template.mode, notice=notice)
+        return {"sessionId": session_id, "modes": _modes(self.run_template.mode)}
 
-    async def _load(self, name: str, notice: str) -> Params:
+    async def _load(self, session_id: str, notice: str) -> Params:
         """Open an existing session and send its messages and tool calls to the editor. The next prompt continues it."""
-        row = self._find_row(name)
+        row = self._find_row(session_id)
         updates = self._updates(Path(row.folder))
         async for entry in self.engine.events(row.id):
             for update in updates.updates_for(entry.event, replayed=True):
-                await self._send_update(name, update)
+                await self._send_update(session_id, update)
         mode = cast("Mode", row.mode or self.run_template.mode)
-        self.sessions[name] = EditorSession(Path(row.folder), mode, in_event_log=True, notice=notice)
+        self.sessions[session_id] = EditorSession(Path(row.folder), mode, in_event_log=True, notice=notice)
         return {"modes": _modes(mode)}
 
     def _list(self, folder: object) -> Params:
@@ -185,113 +187,107 @@ class EditorConnection:
         sessions = [{"sessionId": row.id, "cwd": row.folder, "title": row.title} for row in rows]
         return {"sessions": [session for session in sessions if folder in (None, session["cwd"])]}
 
-    async def _set_mode(self, name: str, mode: Any) -> Params:
-        session = self._open(name)
+    async def _set_mode(self, session_id: str, mode: Any) -> Params:
+        session = self._open(session_id)
         if mode not in MODES:
             raise RpcError(INVALID_PARAMS, f"Unknown mode. The modes are: {', '.join(MODES)}.")
         session.mode = mode
         if session.in_event_log:
-            await self.engine.set_mode(name, mode)
-        await self._send_update(name, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
+            await self.engine.set_mode(session_id, mode)
+        await self._send_update(session_id, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
         return {}
 
-    async def _prompt(self, name: str, text: str, embedded: list[EmbeddedText]) -> Params:
-        session = self._open(name)
+    async def _prompt(self, session_id: str, prompt: PromptParts) -> Params:
+        session = self._open(session_id)
         if session.updates is not None:
             raise RpcError(INTERNAL_ERROR, "A turn of this session is in progress.")
         updates: asyncio.Queue[JournalUpdate | LiveUpdate | None] = asyncio.Queue()
         session.updates = updates
         try:
-            await self._begin(name, session, text, embedded)
+            await self._begin(session_id, session, prompt)
             # The callback keeps this turn's queue: the next turn may already have replaced `session.updates` when it
             # runs.
-            self.engine.call_when_idle(name, lambda: updates.put_nowait(None))
+            self.engine.call_when_idle(session_id, lambda: updates.put_nowait(None))
             if self.closing:
-                await self._stop(name)
+                await self._stop(session_id)
             if session.notice:
-                await self._send_update(name, text_chunk("agent_message_chunk", session.notice))
+                await self._send_update(session_id, text_chunk("agent_message_chunk", session.notice))
                 session.notice = ""
-            return await self._follow(name, session, updates)
+            return await self._follow(session_id, session, updates)
         finally:
             session.updates = None
 
-    async def _begin(self, name: str, session: EditorSession, text: str, embedded: list[EmbeddedText]) -> None:
+    async def _begin(self, session_id: str, session: EditorSession, prompt: PromptParts) -> None:
         """Start the session with its first prompt.
 
         A later prompt answers the open question, or continues the session.
         """
         if not session.in_event_log:
-            began = replace(self.run_template, mode=session.mode)
-            await self.engine.start(text, session.folder, began, name=name, embedded=embedded)
+            run_started = replace(self.run_template, mode=session.mode)
+            await self.engine.start(prompt.text, session.folder, run_started, name=session_id, embedded=prompt.embedded)
             session.in_event_log = True
             return
-        open_questions = [question for row, question in self.engine.open_questions() if row.id == name]
+        open_questions = [question for row, question in self.engine.open_questions() if row.id == session_id]
         if not open_questions:
-            await self.engine.send_message(name, text, embedded=embedded)
+            await self.engine.send_message(session_id, prompt.text, embedded=prompt.embedded)
             return
-        if embedded:  # an answer cannot carry files, so they are sent as a message before it
-            await self.engine.send_message(name, ATTACHED_TEXT, embedded=embedded)
-        await self.engine.answer(open_questions[0].id, Answer(text=text), resume=True)
+        if prompt.embedded:  # an answer cannot carry files, so they are sent as a message before it
+            await self.engine.send_message(session_id, ATTACHED_TEXT, embedded=prompt.embedded)
+        await self.engine.answer(open_questions[0].id, Answer(text=prompt.text), resume=True)
 
     async def _follow(
-        self, name: str, session: EditorSession, updates: asyncio.Queue[JournalUpdate | LiveUpdate | None]
+        self, session_id: str, session: EditorSession, updates: asyncio.Queue[JournalUpdate | LiveUpdate | None]
     ) -> Params:
         """Send the turn's updates to the editor until the run ends, pauses, or needs the next prompt as an answer."""
         session_updates = self._updates(session.folder)
         streamed = False
         async with asyncio.TaskGroup() as tasks:
-            questions = EditorQuestions(self.engine, self.peer, name, session_updates, tasks, has_forms=self.has_forms)
+            questions = EditorQuestions(
+                self.engine, self.peer, session_id, session_updates, tasks, has_forms=self.has_forms
+            )
             try:
                 while (item := await updates.get()) is not None:
                     if isinstance(item, LiveUpdate):
                         streamed = True
-                        await self._stream(name, item)
+                        await self._stream(session_id, item)
                         continue
                     event = item.entry.event
-                    if item.entry.session == name:
+                    if item.entry.session == session_id:
                         for update in session_updates.updates_for(event, streamed=streamed):
-                            await self._send_update(name, update)
+                            await self._send_update(session_id, update)
                         if isinstance(event, Replied):
                             streamed = False
                         if isinstance(event, RunEnded | RunPaused | RunInterrupted):
-                            return await self._finish_turn(name, event, session_updates)
-                    match event:
-                        case PermissionRequested(request=request):
-                            questions.request_permission(request)
-                        case QuestionAsked(question=question):
-                            if text := questions.ask(question):
-                                await self._send_update(name, text_chunk("agent_message_chunk", text))
-                                return self._turn_result("end_turn", session_updates)
-                        case PermissionDecided(request_id=decided_id) | QuestionAnswered(question_id=decided_id):
-                            questions.withdraw(decided_id)
-                        case _:
-                            pass
+                            return await self._finish_turn(session_id, event, session_updates)
+                    if question_text := _pass_on(event, questions):
+                        await self._send_update(session_id, text_chunk("agent_message_chunk", question_text))
+                        return self._turn_result("end_turn", session_updates)
             finally:
                 questions.close()
         return self._turn_result("cancelled", session_updates)
 
-    async def _stream(self, name: str, draft: LiveUpdate) -> None:
+    async def _stream(self, session_id: str, draft: LiveUpdate) -> None:
         if draft.reasoning:
-            await self._send_update(name, text_chunk("agent_thought_chunk", draft.reasoning))
+            await self._send_update(session_id, text_chunk("agent_thought_chunk", draft.reasoning))
         if draft.text:
-            await self._send_update(name, text_chunk("agent_message_chunk", draft.text))
+            await self._send_update(session_id, text_chunk("agent_message_chunk", draft.text))
 
     async def _finish_turn(
-        self, name: str, event: RunEnded | RunPaused | RunInterrupted, updates: SessionUpdates
+        self, session_id: str, event: RunEnded | RunPaused | RunInterrupted, updates: SessionUpdates
     ) -> Params:
         if isinstance(event, RunEnded):
             if event.status == "failed":
-                error = event.error
-                reason = str(error) if error else event.reason
-                raise RpcError(INTERNAL_ERROR, reason)
+                raise RpcError(INTERNAL_ERROR, str(event.error) if event.error else event.reason)
             if event.status == "limit":
-                await self._send_update(name, text_chunk("agent_message_chunk", f"[The run ended: {event.reason}.]"))
+                await self._send_update(
+                    session_id, text_chunk("agent_message_chunk", f"[The run ended: {event.reason}.]")
+                )
             return self._turn_result(STOP_REASONS[event.status], updates)
         if isinstance(event, RunPaused):
             error = event.error
             reason = f"{error.message} {error.cause}" if error else event.reason
             await self._send_update(
-                name, text_chunk("agent_message_chunk", f"[Paused: {reason.strip()} Send a message to continue.]")
+                session_id, text_chunk("agent_message_chunk", f"[Paused: {reason.strip()} Send a message to continue.]")
             )
             return self._turn_result("end_turn", updates)
         return self._turn_result("cancelled", updates)
@@ -308,40 +304,57 @@ class EditorConnection:
 
         A question or permission request of a sub-agent is queued for the session that the editor opened.
         """
-        name = update.entry.session
-        if name not in self.sessions and isinstance(
+        session_id = update.entry.session
+        if session_id not in self.sessions and isinstance(
             update.entry.event, PermissionRequested | PermissionDecided | QuestionAsked | QuestionAnswered
         ):
-            name = self.engine.root_session(name)
-        if (session := self.sessions.get(name)) and session.updates:
+            session_id = self.engine.root_session(session_id)
+        if (session := self.sessions.get(session_id)) and session.updates:
             session.updates.put_nowait(update)
 
     def _on_live_update(self, draft: LiveUpdate) -> None:
         if (draft.text or draft.reasoning) and (session := self.sessions.get(draft.session)) and session.updates:
             session.updates.put_nowait(draft)
 
-    async def _send_update(self, name: str, update: Params) -> None:
-        await self.peer.notify("session/update", {"sessionId": name, "update": update})
+    async def _send_update(self, session_id: str, update: Params) -> None:
+        await self.peer.notify("session/update", {"sessionId": session_id, "update": update})
 
-    def _open(self, name: str) -> EditorSession:
-        if session := self.sessions.get(name):
+    def _open(self, session_id: str) -> EditorSession:
+        if session := self.sessions.get(session_id):
             return session
         raise RpcError(INVALID_PARAMS, "The session is not open. Open it with session/new or session/load.")
 
-    def _find_row(self, name: str) -> SessionRow:
+    def _find_row(self, session_id: str) -> SessionRow:
         """Look up a session by its full ID, not by a prefix: updates must carry the ID that the editor uses."""
         with suppress(Problem):
-            if (row := self.engine.session(name)).id == name:
+            if (row := self.engine.session(session_id)).id == session_id:
                 return row
-        raise RpcError(RESOURCE_NOT_FOUND, f"There is no session {visible(name[:80])}.")
+        raise RpcError(RESOURCE_NOT_FOUND, f"There is no session {visible(session_id[:80])}.")
 
     def _unused_notice(self, params: Params) -> str:
-        return unused_servers_notice(
-            params, [server.name for server in self.engine.mcp_servers.list() if server.enabled]
-        )
+        enabled = [server.name for server in self.engine.mcp_servers.list() if server.enabled]
+        return unused_servers_notice(params, enabled)
 
     def _updates(self, folder: Path) -> SessionUpdates:
         return SessionUpdates(folder, self.engine.full_text, self.engine.read_blob)
+
+
+def _pass_on(event: SessionEvent, questions: EditorQuestions) -> str:
+    """Show a question or permission request in the editor, or withdraw one that was answered.
+
+    Return the text of a question that the editor cannot show, which is to be sent as a message; otherwise an empty
+    string.
+    """
+    match event:
+        case PermissionRequested(request=request):
+            questions.request_permission(request)
+        case QuestionAsked(question=question):
+            return questions.ask(question)
+        case PermissionDecided(request_id=decided_id) | QuestionAnswered(question_id=decided_id):
+            questions.withdraw(decided_id)
+        case _:
+            pass
+    return ""
 
 
 def _modes(current: Mode) -> Params:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -69,27 +69,27 @@ class EditorQuestions:
             return _question_text(question)
         return ""
 
-    def withdraw(self, name: str) -> None:
-        """Withdraw the question or permission request with the ID `name` from the editor: it was answered elsewhere."""
-        if task := self._open.pop(name, None):
+    def withdraw(self, request_id: str) -> None:
+        """Withdraw the question or permission request with this ID from the editor: it was answered elsewhere."""
+        if task := self._open.pop(request_id, None):
             task.cancel()
 
     def close(self) -> None:
         """Withdraw all open questions and permission requests from the editor."""
-        for name in list(self._open):
-            self.withdraw(name)
+        for request_id in list(self._open):
+            self.withdraw(request_id)
 
-    def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        self._open[name] = self._tasks.create_task(self._run(name, work))
+    def _start(self, request_id: str, work: Coroutine[Any, Any, None]) -> None:
+        self._open[request_id] = self._tasks.create_task(self._run(request_id, work))
 
-    async def _run(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+    async def _run(self, request_id: str, work: Coroutine[Any, Any, None]) -> None:
         """Run `work`, which asks in the editor and passes the answer on.
 
         Errors leave the question open for the window.
         """
         with suppress(RpcError, PeerClosed, Problem):
             await work
-        self._open.pop(name, None)
+        self._open.pop(request_id, None)
 
     async def _ask_permission(self, request: PermissionRequest) -> None:
         open_requests = (pending for _, pending in self._engine.permission_requests())
@@ -163,7 +163,7 @@ class EditorQuestions:
         self._open.pop(question.id, None)
         match answer:
             case {"action": "accept", "content": dict(content)}:
-                await self._engine.answer(question.id, _answer(question, sub_questions, content))
+                await self._engine.answer(question.id, _answer_from_form(question, sub_questions, content))
             case {"action": "decline"}:
                 await self._engine.answer(question.id, Answer(declined=True))
             case _:
@@ -223,7 +223,7 @@ def _field(question: SubQuestion) -> Params:
     return schema
 
 
-def _answer(question: Question, sub_questions: tuple[SubQuestion, ...], content: dict[str, Any]) -> Answer:
+def _answer_from_form(question: Question, sub_questions: Sequence[SubQuestion], content: dict[str, Any]) -> Answer:
     sub_answers = [
         _sub_answer(sub_question, content.get(f"answer{number}"))
         for number, sub_question in enumerate(sub_questions, 1)
@@ -238,8 +238,8 @@ def _answer(question: Question, sub_questions: tuple[SubQuestion, ...], content:
 
 def _sub_answer(question: SubQuestion, value: Any) -> SubAnswer:
     """Return the answer to one question of a form: the options whose labels were chosen, or else the typed text."""
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    texts = [str(item) for item in values]
+    values = value if isinstance(value, list) else [value]
+    texts = [str(item) for item in values if item is not None]
     shown_labels = {visible_name(option.label): option.label for option in question.options}
     labels = tuple(shown_labels[text] for text in texts if text in shown_labels)
     return SubAnswer(question.text, labels, "" if labels else " ".join(texts))

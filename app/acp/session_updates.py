@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from core.domain.event_values import ToolCall
 from core.domain.events import (
     CallRefused,
     CallStarted,
@@ -35,7 +36,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "decision": "think",
     }
 )
-STATES = ("completed", "in_progress", "pending")
+TODO_STATUSES = ("completed", "in_progress", "pending")
 MAX_RESULT_CHARS = 100_000  # longest tool result that is sent to the editor, in characters
 Update = dict[str, Any]
 
@@ -48,7 +49,7 @@ class SessionUpdates:
         self._read_text = read_text
         self._read_blob = read_blob
         self._arguments: dict[str, Any] = {}  # the parsed arguments of each tool call, by call ID
-        self._changes: dict[str, list[Update]] = {}
+        self._diffs: dict[str, list[Update]] = {}  # the file changes of each call in progress, by call ID
         self.usage = Usage()
 
     def updates_for(self, event: SessionEvent, *, streamed: bool = False, replayed: bool = False) -> list[Update]:
@@ -63,14 +64,14 @@ class SessionUpdates:
             case Replied():
                 return self._reply(event, streamed)
             case CallStarted():
-                return self._start(event)
+                return self._call_started(event)
             case FileChanged(call_id=name) if name:
-                return self._change(event)
+                return self._file_changed(event)
             case ToolReturned(call_id=name, output=output, failed=failed):
-                return [self._end(name, self._read_text(output), failed)]
+                return [self._call_ended(name, self._read_text(output), failed)]
             case CallRefused(call_id=name, tool=tool, reason=reason):
                 call = {"toolCallId": name, "title": tool, "kind": "other", "status": "pending"}
-                return [{"sessionUpdate": "tool_call", **call}, self._end(name, self._read_text(reason), True)]
+                return [{"sessionUpdate": "tool_call", **call}, self._call_ended(name, self._read_text(reason), True)]
             case _:
                 return []
 
@@ -80,23 +81,31 @@ class SessionUpdates:
 
     def _reply(self, reply: Replied, streamed: bool) -> list[Update]:
         total, usage = self.usage, reply.usage
-        self.usage = Usage(total.input + usage.input, total.output + usage.output, total.cache_read + usage.cache_read)
+        self.usage = Usage(
+            input=total.input + usage.input,
+            output=total.output + usage.output,
+            cache_read=total.cache_read + usage.cache_read,
+        )
         updates = []
         if not streamed and reply.reasoning.head:
             updates.append(text_chunk("agent_thought_chunk", self._read_text(reply.reasoning)))
         if not streamed and reply.text.head:
             updates.append(text_chunk("agent_message_chunk", self._read_text(reply.text)))
         for call in reply.calls:
-            try:
-                arguments = json.loads(self._read_text(call.arguments) or "{}")
-                self._arguments[call.id] = current_arguments(call.tool, arguments)
-            except ValueError:
-                self._arguments[call.id] = None
-            if call.tool == "todo" and (plan := _plan(self._arguments[call.id])):
+            arguments = self._parse_arguments(call)
+            self._arguments[call.id] = arguments
+            if call.tool == "todo" and (plan := _plan(arguments)):
                 updates.append(plan)
         return updates
 
-    def _start(self, started: CallStarted) -> list[Update]:
+    def _parse_arguments(self, call: ToolCall) -> Any:
+        """Return the arguments of a call under their current names; None if they are not valid JSON."""
+        try:
+            return current_arguments(call.tool, json.loads(self._read_text(call.arguments) or "{}"))
+        except ValueError:
+            return None
+
+    def _call_started(self, started: CallStarted) -> list[Update]:
         arguments = self._arguments.get(started.call_id)
         path = arguments.get("path") if isinstance(arguments, dict) else None
         locations = [{"path": str(self._folder / path)}] if isinstance(path, str) else []
@@ -110,23 +119,23 @@ class SessionUpdates:
         }
         return [{"sessionUpdate": "tool_call", **call}]
 
-    def _change(self, changed: FileChanged) -> list[Update]:
+    def _file_changed(self, changed: FileChanged) -> list[Update]:
         try:
             before = self._read_blob(changed.before).decode() if changed.before else None
             after = self._read_blob(changed.after).decode() if changed.after else ""
         except UnicodeDecodeError:
             return []
         block = {"type": "diff", "path": str(self._folder / changed.path), "oldText": before, "newText": after}
-        self._changes.setdefault(changed.call_id, []).append(block)
+        self._diffs.setdefault(changed.call_id, []).append(block)
         return []
 
-    def _end(self, call: str, output: str, failed: bool) -> Update:
-        text = output
+    def _call_ended(self, call: str, output: str, failed: bool) -> Update:
+        content = self._diffs.pop(call, [])
         if len(output) > MAX_RESULT_CHARS:
-            text = f"{output[:MAX_RESULT_CHARS]}\n[truncated: the result is longer]"
-        blocks = [{"type": "content", "content": {"type": "text", "text": text}}] if text else []
+            output = f"{output[:MAX_RESULT_CHARS]}\n[truncated: the result is longer]"
+        if output:
+            content.append({"type": "content", "content": {"type": "text", "text": output}})
         status = "failed" if failed else "completed"
-        content = [*self._changes.pop(call, []), *blocks]
         return {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status, "content": content}
 
 
@@ -146,5 +155,7 @@ def _plan(arguments: Any) -> Update | None:
 
 
 def _entry(item: dict[str, Any]) -> Update:
-    status = item.get("status") if item.get("status") in STATES else "pending"
+    status = item.get("status")
+    if status not in TODO_STATUSES:
+        status = "pending"
     return {"content": str(item.get("text", "")), "priority": "medium", "status": status}

@@ -3,6 +3,7 @@
 import argparse
 
 from app.cli.command_parser import AddCommand
+from app.cli.json_option import json_option
 from app.cli.run_arguments import mode_option, script_options
 from core.domain.modes import DEFAULT_MODE
 
@@ -10,12 +11,12 @@ from core.domain.modes import DEFAULT_MODE
 def add_agents(add: AddCommand) -> None:
     agents = add("agents", "List or change the external agents that can work in your folders (Agent Client Protocol).")
     action = agents.group(default="list")
-    _json(action("list", "List the external agents that you added, and known ones on this computer."))
+    json_option(action("list", "List the external agents that you added, and known ones on this computer."))
     new = _named(action("add", "Add an external agent, or change the one of this name."))
     runs = "A program on PATH or its full path; it runs with your permissions, outside the sandbox"
     new.add_argument("program", metavar="PROGRAM", help=runs)
     new.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="The arguments of the program")
-    _json(_named(action("test", "Start an external agent and open a session, without a request to a model.")))
+    json_option(_named(action("test", "Start an external agent and open a session, without a request to a model.")))
     _named(action("remove", "Remove an external agent. Its sessions stay."))
     set_ = action("set", "Show or change what an external agent lets you set in a session.")
     set_.add_argument("session", metavar="SESSION")
@@ -33,7 +34,3 @@ def add_agents(add: AddCommand) -> None:
 def _named(command: argparse.ArgumentParser) -> argparse.ArgumentParser:
     command.add_argument("name", metavar="NAME", help="The name; `run --agent NAME` uses it")
     return command
-
-
-def _json(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="Print one JSON object per line")

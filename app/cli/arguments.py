@@ -5,8 +5,9 @@ from functools import cache
 from pathlib import Path
 
 from app.cli.agent_arguments import add_agents
-from app.cli.command_parser import AddCommand, CommandParser, UsageError
+from app.cli.command_parser import AddCommand, CommandParser, HelpSection, UsageError
 from app.cli.db_arguments import add_data
+from app.cli.json_option import json_option
 from app.cli.mcp_arguments import add_servers
 from app.cli.memory_arguments import add_memory
 from app.cli.model_arguments import add_models
@@ -18,16 +19,16 @@ from app.cli.skill_arguments import add_skills
 from core import __version__
 
 SECTIONS = (
-    ("Run an agent", ("run", "demo", "resume", "stop", "schedule", "worktree")),
-    (
+    HelpSection("Run an agent", ("run", "demo", "resume", "stop", "schedule", "worktree")),
+    HelpSection(
         "Questions and permissions",
         ("pending", "answer", "approve", "deny", "rules", "trust", "untrust", "instructions", "unreviewed"),
     ),
-    ("Sessions", ("sessions", "show", "compare", "failures", "usage", "rate", "fork", "rewind", "replay")),
-    ("Models and tools", ("models", "mcp", "packages", "agents", "acp")),
-    ("Skills and memory", ("skills", "memory", "proposals")),
-    ("Import and export", ("open", "import", "export")),
-    ("Maintenance", ("doctor", "db", "help")),
+    HelpSection("Sessions", ("sessions", "show", "compare", "failures", "usage", "rate", "fork", "rewind", "replay")),
+    HelpSection("Models and tools", ("models", "mcp", "packages", "agents", "acp")),
+    HelpSection("Skills and memory", ("skills", "memory", "proposals")),
+    HelpSection("Import and export", ("open", "import", "export")),
+    HelpSection("Maintenance", ("doctor", "db", "help")),
 )
 EPILOG = f"""\
 A session is named by its ID or by enough of its first characters. Commands work while the window is open.
@@ -51,7 +52,7 @@ def parser() -> CommandParser:
     top.add_argument("--safe", action="store_true", help=safe)
     # A hidden option that passes on secrets and standard input to the process that runs the command.
     top.add_argument("--given", action="append", default=[], help=argparse.SUPPRESS)
-    top.sections = SECTIONS
+    top.help_sections = SECTIONS
     add = top.group("command")
     add_runs(add)
     add_permissions(add)
@@ -62,7 +63,7 @@ def parser() -> CommandParser:
     add_agents(add)
     add_skills(add)
     add_memory(add)
-    _files(add)
+    _add_exchange(add)
     add_data(add)
     help_ = add("help", "Show the help of a command.")
     help_.add_argument("words", metavar="COMMAND", nargs="*", help="The command, such as `run` or `mcp add`")
@@ -77,22 +78,29 @@ def parse(argv: list[str]) -> argparse.Namespace:
     try:
         args: argparse.Namespace = parser().parse_args(argv)
     except UsageError:
-        index = 2 if argv[:1] == ["--data-dir"] else int(argv[0].startswith("--data-dir="))
-        if not argv[index:] or not Path(argv[index]).is_file():
+        start = _command_index(argv)
+        if not argv[start:] or not Path(argv[start]).is_file():
             raise
-        args = parser().parse_args([*argv[:index], "open", *argv[index:]])
+        args = parser().parse_args([*argv[:start], "open", *argv[start:]])
     if args.command == "help":
         parser().parse_args([*args.words, "--help"])
     return args
 
 
-def _files(add: AddCommand) -> None:
+def _command_index(argv: list[str]) -> int:
+    """Return the index at which the command is expected: after a leading --data-dir and its value."""
+    if argv[:1] == ["--data-dir"]:
+        return 2
+    return 1 if argv and argv[0].startswith("--data-dir=") else 0
+
+
+def _add_exchange(add: AddCommand) -> None:
     open_ = add("open", "Open the window and, in it, transcripts of other agents or exported sessions.")
     open_.add_argument("files", metavar="FILE", nargs="*", help="The files to open, read-only")
     import_ = add("import", "Import sessions of Journeyman or of other agents. They are read-only.")
     import_.add_argument("files", metavar="FILE", nargs="*", help="The files to import")
     import_.add_argument("--found", action="store_true", help="List the transcripts of other agents on this computer")
-    import_.add_argument("--json", action="store_true", help="Print one JSON object per line")
+    json_option(import_)
     export = add("export", "Write a session, with its sub-agents, in a format that other programs read.")
     export.add_argument("session", metavar="SESSION")
     formats = ("md", "html", "json", "atif", "otlp", "perfetto")

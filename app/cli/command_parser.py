@@ -6,19 +6,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from core.domain.problems import ErrorDetails
 
 AddCommand: TypeAlias = "Callable[[str, str], CommandParser]"
 
 
+class HelpSection(NamedTuple):
+    """A section of `--help` that lists subcommands."""
+
+    title: str
+    commands: Sequence[str]
+
+
+class ExclusiveGroup(NamedTuple):
+    """Arguments of which at most one may be given; exactly one if the group is required."""
+
+    required: bool
+    actions: list[argparse.Action]
+
+
 class UsageError(Exception):
-    """Raised for invalid arguments. `trouble` is the error to print, `usage` the usage line of the command."""
+    """Raised for invalid arguments. `details` is the error to print, `usage` the usage line of the command."""
 
     def __init__(self, message: str, hint: str, usage: str) -> None:
         super().__init__(message)
-        self.trouble = ErrorDetails(message, "", hint)
+        self.details = ErrorDetails(message, cause="", fix=hint)
         self.usage = usage
 
 
@@ -29,7 +43,7 @@ class CommandParser(argparse.ArgumentParser):
 
     Attributes:
         commands: The subcommands by name.
-        sections: The sections of `--help`, as titles and subcommand names; if empty, there is one section, `Commands`.
+        help_sections: The sections of `--help` with subcommands; if empty, there is one section, `Commands`.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -37,8 +51,8 @@ class CommandParser(argparse.ArgumentParser):
         kwargs |= {"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter, "add_help": False}
         super().__init__(**kwargs)
         self.commands: dict[str, CommandParser] = {}
-        self.sections: Sequence[tuple[str, Sequence[str]]] = ()
-        self._default = ""
+        self.help_sections: Sequence[HelpSection] = ()
+        self._default_command = ""
         self._command_choice: argparse.Action | None = None  # the argument that names the subcommand
         self.color = False  # Python 3.14 would color the help, but not the lines that this class formats
         self.add_argument("-h", "--help", action="help", help="Show this help and exit")
@@ -50,7 +64,8 @@ class CommandParser(argparse.ArgumentParser):
         """
         parsers = self.add_subparsers(dest=dest, metavar="COMMAND", parser_class=CommandParser)
         parsers.required = dest == "action"  # without a command at all, the window opens
-        self._command_choice, self._default = parsers, default
+        self._command_choice = parsers
+        self._default_command = default
 
         def add(name: str, text: str) -> CommandParser:
             self.commands[name] = parser = parsers.add_parser(name, help=text, description=text)
@@ -67,8 +82,10 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         argv = list(sys.argv[1:] if args is None else args)
-        if self._default and (not argv or (argv[0].startswith("-") and argv[0] not in ("-h", "--help"))):
-            argv.insert(0, self._default)
+        names_command = bool(argv) and not argv[0].startswith("-")
+        asks_for_help = argv[:1] in (["-h"], ["--help"])
+        if self._default_command and not names_command and not asks_for_help:
+            argv.insert(0, self._default_command)
         return super().parse_known_args(argv, namespace)
 
     def error(self, message: str) -> NoReturn:
@@ -78,26 +95,26 @@ class CommandParser(argparse.ArgumentParser):
         """Raise a UsageError. The default hint points to `--help`."""
         raise UsageError(message, hint or f"See `{self.prog} --help`.", self.format_usage().rstrip())
 
-    def arguments(self) -> Iterator[str]:
+    def _usage_words(self) -> Iterator[str]:
         """Yield the words of the usage line: required options, positional arguments, required groups, subcommand.
 
         A group of options of which exactly one is required is written as `(--a | --b)`.
         """
         groups = self._exclusive_groups()
-        grouped = [action for _, actions in groups for action in actions]
+        grouped = [action for group in groups for action in group.actions]
         alone = [action for action in self._own_actions() if action not in grouped]
         yield from (_required_option(action) for action in alone if action.option_strings and action.required)
         if not self.commands:
             yield from (_positional(action) for action in alone if not action.option_strings)
-        for required, actions in groups:
-            if required:
-                alternatives = [_required_option(action) for action in actions]
+        for group in groups:
+            if group.required:
+                alternatives = [_required_option(action) for action in group.actions]
                 yield f"({' | '.join(alternatives)})" if len(alternatives) > 1 else alternatives[0]
         if self._command_choice:
-            yield "COMMAND" if self._command_choice.required and not self._default else "[COMMAND]"
+            yield "COMMAND" if self._command_choice.required and not self._default_command else "[COMMAND]"
 
     def format_usage(self) -> str:
-        return f"usage: {' '.join([self.prog, '[OPTIONS]', *self.arguments()])}\n"
+        return f"usage: {' '.join([self.prog, '[OPTIONS]', *self._usage_words()])}\n"
 
     def format_help(self) -> str:
         formatter = self.formatter_class(prog=self.prog)
@@ -114,7 +131,7 @@ class CommandParser(argparse.ArgumentParser):
         """Yield the title and the arguments of each section of the help: arguments, subcommands, options."""
         own = self._own_actions()
         yield "Arguments", [action for action in own if not action.option_strings]
-        for title, names in self.sections or (("Commands", tuple(self.commands)),):
+        for title, names in self.help_sections or (HelpSection("Commands", tuple(self.commands)),):
             yield title, [_command_entry(name, self.commands[name]) for name in names if name in self.commands]
         yield "Options", [action for action in own if action.option_strings]
 
@@ -144,9 +161,8 @@ class CommandParser(argparse.ArgumentParser):
         """Return the options and arguments of this command, without the argument that names the subcommand."""
         return [action for action in self._actions if action is not self._command_choice]
 
-    def _exclusive_groups(self) -> list[tuple[bool, list[argparse.Action]]]:
-        """Return the groups of mutually exclusive arguments: whether one of them is required, and the arguments."""
-        return [(group.required, group._group_actions) for group in self._mutually_exclusive_groups]
+    def _exclusive_groups(self) -> list[ExclusiveGroup]:
+        return [ExclusiveGroup(group.required, group._group_actions) for group in self._mutually_exclusive_groups]
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Check a value against the choices of its argument. Overrides a private method that argparse calls."""

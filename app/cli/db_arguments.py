@@ -1,13 +1,14 @@
 """The arguments of `journeyman doctor` and `journeyman db`."""
 
 from app.cli.command_parser import AddCommand
+from app.cli.json_option import json_option
 
 
 def add_data(add: AddCommand) -> None:
     doctor = add("doctor", "Check this computer and the data, and suggest fixes.")
     rule = "Only show whether this command would be allowed, denied or asked about here, like `rules test`"
     doctor.add_argument("--rule", metavar="COMMAND", help=rule)
-    doctor.add_argument("--json", action="store_true", help="Print one JSON object per line")
+    json_option(doctor)
     action = add("db", "Back up, check, repair, restore or compact the database.").group()
     action("backup", "Make a verified backup of the database.")
     action("check", "Read the whole database and report damage.")

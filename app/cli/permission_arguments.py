@@ -4,6 +4,7 @@ import argparse
 from typing import get_args
 
 from app.cli.command_parser import AddCommand
+from app.cli.json_option import json_option
 from app.cli.run_arguments import mode_option
 from core.domain.modes import DEFAULT_MODE
 from core.domain.permissions import RuleScope
@@ -15,7 +16,7 @@ PATTERN_HELP = "A command such as 'git log *', a path such as 'docs/**', or a ho
 
 def add_permissions(add: AddCommand) -> None:
     pending = add("pending", "List the pending questions and permission requests.")
-    _json(pending)
+    json_option(pending)
     answer = add("answer", "Answer a question.")
     answer.add_argument("question", metavar="ID", help="The ID of the question, as `pending` shows it")
     reply = answer.add_mutually_exclusive_group(required=True)
@@ -52,7 +53,7 @@ def _request(add: AddCommand, name: str, text: str) -> argparse.ArgumentParser:
 def _rules(add: AddCommand) -> None:
     rules = add("rules", "List and change your permission rules, or test a command against them.")
     action = rules.group(default="list")
-    _json(action("list", "List the saved rules."))
+    json_option(action("list", "List the saved rules."))
     add_rule = action("add", "Add a rule. A deny rule wins over ask rules, and an ask rule over allow rules.")
     add_rule.add_argument("effect", choices=get_args(Effect), help="What happens to the calls that the rule matches")
     add_rule.add_argument("tool", metavar="TOOL", help=TOOL_HELP)
@@ -78,7 +79,7 @@ def _rules(add: AddCommand) -> None:
     folder_help = "As if it ran in DIR (default: the current folder)"
     test.add_argument("-C", dest="folder", metavar="DIR", default=".", help=folder_help)
     mode_option(test, DEFAULT_MODE, "As if the session had this mode")
-    _json(test)
+    json_option(test)
 
 
 def _rule_id(command: argparse.ArgumentParser) -> None:
@@ -93,14 +94,14 @@ def _trust(add: AddCommand) -> None:
         command = add(name, text)
         folder_help = "The folder (default: the current one)"
         command.add_argument("folder", metavar="DIR", nargs="?", default=".", help=folder_help)
-        _json(command)
+        json_option(command)
     used = add("instructions", "List the instructions that a run in a folder would use, and their tokens.")
     used.add_argument("folder", metavar="DIR", nargs="?", default=".", help="The folder (default: the current one)")
     prompt_help = "Print the whole prompt instead, as it would be sent before the task and the memories that fit it"
     used.add_argument("--prompt", action="store_true", help=prompt_help)
     used.add_argument("--agent", metavar="NAME", default="", help="With --prompt: of this agent profile")
     used.add_argument("-m", "--model", metavar="MODEL", default="", help="With --prompt: for this PROVIDER/MODEL")
-    _json(used)
+    json_option(used)
 
 
 def _unreviewed(add: AddCommand) -> None:
@@ -109,7 +110,7 @@ def _unreviewed(add: AddCommand) -> None:
     )
     action = unreviewed.group(default="list")
     listing = action("list", "List the files. A run that reads one of them counts as having read the same content.")
-    _json(listing)
+    json_option(listing)
     mark = action("mark", "Mark files as reviewed, after you have looked at them.")
     chosen = mark.add_mutually_exclusive_group(required=True)
     chosen.add_argument("files", metavar="FILE", nargs="*", default=[], help="The files, relative to the folder")
@@ -117,7 +118,3 @@ def _unreviewed(add: AddCommand) -> None:
     for command in (listing, mark):
         folder_help = "Look in DIR (default: the current folder)"
         command.add_argument("-C", dest="folder", metavar="DIR", default=".", help=folder_help)
-
-
-def _json(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="Print one JSON object per line")

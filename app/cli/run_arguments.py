@@ -3,6 +3,7 @@
 import argparse
 
 from app.cli.command_parser import AddCommand
+from app.cli.json_option import json_option
 from app.cli.value_types import duration, nonempty_text, nonnegative_number, whole_number
 from core.domain.modes import DEFAULT_MODE, MODE_LABELS, MODES, Mode
 from core.domain.schedule import MISSED_POLICIES
@@ -27,6 +28,16 @@ Examples:
 
 
 def add_runs(add: AddCommand) -> None:
+    _run(add)
+    _demo(add)
+    _resume(add)
+    stop = add("stop", "Stop a run.")
+    stop.add_argument("session", metavar="SESSION")
+    _schedule(add)
+    _worktree(add)
+
+
+def _run(add: AddCommand) -> None:
     run = add("run", "Start a session with a task and follow it to its end.")
     run.epilog = EXAMPLES.format(EXIT_CODES)
     run.add_argument("task", metavar="TASK", help="What to do; - reads it from standard input")
@@ -40,14 +51,7 @@ def add_runs(add: AddCommand) -> None:
     run.add_argument(
         "--temperature", type=nonnegative_number, metavar="X", help="The sampling temperature (default: the model's)"
     )
-    tokens_help = "The most tokens of one reply (default: no limit)"
-    run.add_argument("--max-output-tokens", type=whole_number, default=0, metavar="N", help=tokens_help)
-    cost_help = "End the run at this cost in US dollars, where the model's price is known; 0 means no limit"
-    run.add_argument("--max-cost", type=nonnegative_number, metavar="X", help=f"{cost_help} (default: the setting)")
-    for limit, unit in (("tokens", "tokens, sent and received"), ("minutes", "minutes")):
-        limit_help = f"End the run after N {unit}; 0 means no limit (default: the setting)"
-        kind = whole_number if limit == "tokens" else nonnegative_number
-        run.add_argument(f"--max-{limit}", type=kind, metavar="N", help=limit_help)
+    _limits(run)
     check_help = (
         "A command that must succeed before the run counts as done; repeatable. If it fails, the agent reads its output"
         " and continues, at most twice. The result rates the run"
@@ -65,26 +69,40 @@ def add_runs(add: AddCommand) -> None:
     size_help = "Send a full or a compact prompt (default: the setting, initially by the model's window and speed)"
     run.add_argument("--prompt-size", choices=("full", "compact"), default="", help=size_help)
     run.add_argument("--worktree", action="store_true", help="Work in a new git worktree, on a new branch")
+    _started_run(run, DEFAULT_MODE)
+
+
+def _limits(run: argparse.ArgumentParser) -> None:
+    tokens_help = "The most tokens of one reply (default: no limit)"
+    run.add_argument("--max-output-tokens", type=whole_number, default=0, metavar="N", help=tokens_help)
+    cost_help = "End the run at this cost in US dollars, where the model's price is known; 0 means no limit"
+    run.add_argument("--max-cost", type=nonnegative_number, metavar="X", help=f"{cost_help} (default: the setting)")
+    limit_help = "End the run after N {}; 0 means no limit (default: the setting)"
+    total_help = limit_help.format("tokens, sent and received")
+    run.add_argument("--max-tokens", type=whole_number, metavar="N", help=total_help)
+    run.add_argument("--max-minutes", type=nonnegative_number, metavar="N", help=limit_help.format("minutes"))
+
+
+def _demo(add: AddCommand) -> None:
     demo = add("demo", "Play the built-in demo in a sample folder. It needs no network and no API key.")
     demo.epilog = EXIT_CODES
-    for command in (run, demo):
-        mode_option(command, DEFAULT_MODE if command is run else "auto")
-        allow_help = "Allow a tool, or only its calls that match a pattern, in this run; repeatable"
-        command.add_argument("--allow", action="append", default=[], metavar="TOOL[:PATTERN]", help=allow_help)
-        turns_help = "End the run after N turns; 0 means no limit (default: the setting, initially 60)"
-        command.add_argument("--max-turns", type=whole_number, metavar="N", help=turns_help)
-        _questions(command)
-        _waiting(command)
-        output_options(command)
-    _resume(add)
-    stop = add("stop", "Stop a run.")
-    stop.add_argument("session", metavar="SESSION")
-    _schedule(add)
-    _worktree(add)
+    _started_run(demo, "auto")
+
+
+def _started_run(command: argparse.ArgumentParser, default_mode: Mode) -> None:
+    """Add the options that `run` and `demo` share."""
+    mode_option(command, default_mode)
+    allow_help = "Allow a tool, or only its calls that match a pattern, in this run; repeatable"
+    command.add_argument("--allow", action="append", default=[], metavar="TOOL[:PATTERN]", help=allow_help)
+    turns_help = "End the run after N turns; 0 means no limit (default: the setting, initially 60)"
+    command.add_argument("--max-turns", type=whole_number, metavar="N", help=turns_help)
+    _questions(command)
+    _waiting(command)
+    output_options(command)
 
 
 def mode_option(command: argparse.ArgumentParser, default: Mode, purpose: str = "What to ask you about") -> None:
-    modes = "; ".join(f"{mode}: {modes}" for mode, modes in MODE_LABELS.items())
+    modes = "; ".join(f"{mode}: {label}" for mode, label in MODE_LABELS.items())
     text = f"{purpose} (default: {default}). {modes}"
     command.add_argument("--mode", choices=MODES, default=default, metavar="MODE", help=text)
 
@@ -94,9 +112,7 @@ def script_options(command: argparse.ArgumentParser, condition: str = "") -> Non
     command.add_argument("--script", metavar="FILE", help=f"{condition}Play a script of replies instead")
 
 
-def output_options(
-    command: argparse.ArgumentParser, json: str = "Print each event as a JSON object, one per line"
-) -> None:
+def output_options(command: argparse.ArgumentParser) -> None:
     verbosity = command.add_mutually_exclusive_group()
     verbosity.add_argument(
         "-q", "--quiet", action="store_true", help="Print only replies, questions and errors, not the steps"
@@ -104,7 +120,7 @@ def output_options(
     verbosity.add_argument(
         "-v", "--verbose", action="store_true", help="Also print reasoning and the output of each tool call"
     )
-    verbosity.add_argument("--json", action="store_true", help=json)
+    verbosity.add_argument("--json", action="store_true", help="Print each event as a JSON object, one per line")
 
 
 def answer_options(command: argparse.ArgumentParser, *, scope: str = "", may_ask: bool = False) -> None:
@@ -157,12 +173,12 @@ def _resume(add: AddCommand) -> None:
         "--last", action="store_true", help="The session that was active last, of those that can resume"
     )
     settle = resume.add_mutually_exclusive_group()
-    for name, value, text in (
-        ("retry", "retry", "If a tool call was interrupted: run it again"),
-        ("skip", "skip", "If a tool call was interrupted: continue without running it again"),
-        ("abort", "abort", "End the run"),
+    for name, text in (
+        ("retry", "If a tool call was interrupted: run it again"),
+        ("skip", "If a tool call was interrupted: continue without running it again"),
+        ("abort", "End the run"),
     ):
-        settle.add_argument(f"--{name}", dest="settle", action="store_const", const=value, help=text)
+        settle.add_argument(f"--{name}", dest="settle", action="store_const", const=name, help=text)
     resume.set_defaults(settle="")
     mode_help = "Change the mode from now on; it also decides the pending permission requests"
     resume.add_argument("--mode", choices=MODES, default="", metavar="MODE", help=f"{mode_help}: {', '.join(MODES)}")
@@ -173,7 +189,7 @@ def _resume(add: AddCommand) -> None:
 def _schedule(add: AddCommand) -> None:
     schedule = add("schedule", "Start sessions at a time, once or repeatedly.")
     action = schedule.group(default="list")
-    _json(action("list", "List the schedules."))
+    json_option(action("list", "List the schedules."))
     new = action("add", "Add a schedule. It starts sessions while the window is open or `schedule watch` runs.")
     new.add_argument("task", metavar="TASK", help="What to do; - reads it from standard input")
     new.add_argument("-C", dest="folder", metavar="DIR", default=".", help="Work in DIR (default: the current folder)")
@@ -185,10 +201,10 @@ def _schedule(add: AddCommand) -> None:
     new.add_argument("--script", metavar="FILE", help="Play a script of replies instead of calling a model")
     mode_option(new, DEFAULT_MODE)
     new.add_argument("--worktree", action="store_true", help="Give each session a new git worktree, on a new branch")
-    _json(new)
+    json_option(new)
     remove = action("remove", "Remove a schedule. The sessions it started stay.")
     remove.add_argument("schedule", metavar="ID", help="The ID that `schedule list` shows")
-    _json(action("watch", "Start the sessions that are due, without a window, until Ctrl+C."))
+    json_option(action("watch", "Start the sessions that are due, without a window, until Ctrl+C."))
 
 
 def _worktree(add: AddCommand) -> None:
@@ -201,8 +217,4 @@ def _worktree(add: AddCommand) -> None:
     for command in (listed, remove):
         folder_help = "The repository (default: the current folder)"
         command.add_argument("-C", dest="folder", metavar="DIR", default=".", help=folder_help)
-    _json(listed)
-
-
-def _json(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="Print one JSON object per line")
+    json_option(listed)

@@ -1,8 +1,7 @@
 """The arguments of the commands that read, compare, rate, fork, rewind and replay sessions."""
 
-import argparse
-
 from app.cli.command_parser import AddCommand
+from app.cli.json_option import json_option
 from app.cli.run_arguments import answer_options, output_options, script_options
 from app.cli.value_types import positive_number, whole_number
 
@@ -19,33 +18,34 @@ def add_sessions(add: AddCommand) -> None:
         "--speed", type=positive_number, default=0.0, metavar="X", help="Play at X times the speed (default: at once)"
     )
     pace.add_argument("--step", action="store_true", help="Wait for Enter before each step")
-    _json(replay, "Print each event that is made as a JSON object, one per line")
+    json_option(replay, "Print each event that is made as a JSON object, one per line")
 
 
 def _reading(add: AddCommand) -> None:
     sessions = add("sessions", "List the sessions, newest first.")
     subset = sessions.add_mutually_exclusive_group()
     for name, text in (
-        ("archived", "Only archived sessions"), ("trash", "Only sessions in the trash"),
+        ("archived", "Only archived sessions"),
+        ("trash", "Only sessions in the trash"),
         ("all", "Archived sessions too"),
-    ):  # fmt: skip
+    ):
         subset.add_argument(f"--{name}", dest="which", action="store_const", const=name, default="", help=text)
     search_help = (
         "Only sessions that contain these words, and where. Filters: folder:NAME, model:NAME, status:NAME,"
         " date:today|week|month|YYYY-MM-DD, after:DATE, before:DATE, kind:NAME (a kind of step, such as command)"
     )
     sessions.add_argument("--search", metavar="TEXT", help=search_help)
-    _json(sessions)
+    json_option(sessions)
     show = add("show", "Show the steps of a session.")
     show.add_argument("session", metavar="SESSION")
     view = show.add_mutually_exclusive_group()
     view.add_argument("--failures", action="store_true", help="Show only the failed calls of its runs")
     view.add_argument("--report", action="store_true", help="Show a summary of each run")
-    _json(show, "Print its events, failures or reports, one JSON object per line")
+    json_option(show, "Print its events, failures or reports, one JSON object per line")
     compare = add("compare", "Compare two sessions or runs: first difference, time, tokens and cost.")
     compare.add_argument("a", metavar="A", help="A session, or one of its runs as SESSION/1")
     compare.add_argument("b", metavar="B", help="The same")
-    _json(compare, "Print the pairs of steps, one JSON object per line, then the totals")
+    json_option(compare, "Print the pairs of steps, one JSON object per line, then the totals")
 
 
 def _statistics(add: AddCommand) -> None:
@@ -55,7 +55,7 @@ def _statistics(add: AddCommand) -> None:
     view.add_argument("--repeated", action="store_true", help="List the errors that occurred more than once")
     by_help = "Show the success rate of each tool or decision, and of how many calls"
     view.add_argument("--by", choices=("tool", "decision"), help=by_help)
-    _json(failures)
+    json_option(failures)
     usage = add("usage", "Show tokens, cost and time by day, model, folder or agent profile.")
     usage.add_argument(
         "--by", choices=("day", "model", "folder", "agent"), default="day", help="Group by (default: day)"
@@ -64,7 +64,7 @@ def _statistics(add: AddCommand) -> None:
     usage.add_argument("--csv", action="store_true", help="Print CSV, one row per reply")
     metrics_help = "Print the totals of each model as metrics for Prometheus"
     usage.add_argument("--prometheus", action="store_true", help=metrics_help)
-    _json(usage)
+    json_option(usage)
     rate = add("rate", "Rate a run. Ratings are what memories and skills are measured by.")
     rate.add_argument("session", metavar="SESSION")
     rate.add_argument("rating", choices=("good", "bad", "none"), help="none removes the rating")
@@ -104,8 +104,4 @@ def _rewind(add: AddCommand) -> None:
     rewind.add_argument("-n", "--dry-run", action="store_true", help="Only show what would change")
     force_help = "Also revert this file, which was changed since by something else; repeatable"
     rewind.add_argument("--force", action="append", default=[], metavar="FILE", help=force_help)
-    _json(rewind, "Print one JSON object per file")
-
-
-def _json(command: argparse.ArgumentParser, text: str = "Print one JSON object per line") -> None:
-    command.add_argument("--json", action="store_true", help=text)
+    json_option(rewind, "Print one JSON object per file")

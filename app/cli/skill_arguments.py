@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from app.cli.command_parser import AddCommand
+from app.cli.json_option import json_option
 from app.cli.value_types import whole_number
 
 # The subcommands that take only a skill, each with its description for the help.
@@ -24,14 +25,14 @@ SWITCHES: Mapping[str, str] = MappingProxyType(
 
 def add_skills(add: AddCommand) -> None:
     action = add("skills", "List, add, edit or export the skills that agents can use.").group(default="list")
-    _json(_where(action("list", "List the skills, and whether agents are offered them in this folder.")))
+    json_option(_where(action("list", "List the skills, and whether agents are offered them in this folder.")))
     show = _named(action("show", "Show a skill: its text, state, findings and files."))
     show.add_argument("--file", metavar="PATH", default="", help="Show one of its files instead")
     _version(show)
-    _json(show)
+    json_option(show)
     check = action("check", "Check skills against the Agent Skills format.")
     check.add_argument("path", metavar="PATH", help="A folder, a zip file or a SKILL.md")
-    _json(check)
+    json_option(check)
     add_skill = action(
         "add", "Add skills from a folder, a zip file or a SKILL.md. Agents use them once you trust them."
     )
@@ -41,7 +42,7 @@ def add_skills(add: AddCommand) -> None:
         "--replace", action="store_true", help="Make it the next version of a skill of the same name"
     )
     add_skill.add_argument("--trust", action="store_true", help="Trust the skills right away")
-    _json(add_skill)
+    json_option(add_skill)
     _versions(action)
     rename = _named(action("rename", "Rename a skill of the library."))
     rename.add_argument("to", metavar="NEW", help="The new name")
@@ -56,17 +57,17 @@ def _versions(action: AddCommand) -> None:
     base_help = "The version that the text was made from (default: the newest)"
     save.add_argument("--base", type=int, metavar="VERSION", help=base_help)
     save.add_argument("--note", metavar="TEXT", default="", help="A note that is kept with the version")
-    _json(save)
+    json_option(save)
     export = _named(action("export", "Export a skill to a folder or a zip file."))
     export.add_argument("to", metavar="PATH", help="A folder, or a file name that ends in .zip")
     _version(export)
-    _json(_named(action("history", "List the versions of a skill.")))
+    json_option(_named(action("history", "List the versions of a skill.")))
     diff = _named(action("diff", "Show what changed between two versions of a skill."))
     diff.add_argument("a", metavar="OLD", type=int, help="A version")
     diff.add_argument("b", metavar="NEW", type=int, nargs="?", default=0, help="A version (default: the newest)")
     restore = _named(action("restore", "Restore an old version, as the newest."))
     restore.add_argument("number", metavar="N", type=whole_number, help="The version")
-    _json(_named(action("runs", "List the runs that used a skill, and how they were rated.")))
+    json_option(_named(action("runs", "List the runs that used a skill, and how they were rated.")))
 
 
 def _proposals(add: AddCommand) -> None:
@@ -75,8 +76,8 @@ def _proposals(add: AddCommand) -> None:
     listed = action("list", "List the open proposals.")
     listed.add_argument("--all", action="store_true", help="Decided proposals too")
     listed.add_argument("--of", choices=("skill", "memory"), help="Only these")
-    _json(listed)
-    _json(_proposal(action("show", "Show a proposal: what it would change, why, and which steps it comes from.")))
+    json_option(listed)
+    json_option(_proposal(action("show", "Show a proposal: what it would change, why, and which steps it comes from.")))
     keep = _proposal(action("keep", "Keep what a proposal offers."))
     keep.add_argument("--text", metavar="FILE", help="Keep the text of this file instead")
     _proposal(action("reject", "Reject a proposal."))
@@ -101,7 +102,3 @@ def _proposal(action: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 def _version(action: argparse.ArgumentParser) -> None:
     action.add_argument("--version", type=int, default=0, metavar="VERSION", help="A version (default: the newest)")
-
-
-def _json(action: argparse.ArgumentParser) -> None:
-    action.add_argument("--json", action="store_true", help="Print one JSON object per line")

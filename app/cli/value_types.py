@@ -2,29 +2,46 @@
 
 import argparse
 import re
+from typing import NamedTuple
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+NUMBER_LIMIT = 1e6
 LONGEST_S = 1e8  # the longest duration that an option accepts, about three years
 
 
+class EnvVariable(NamedTuple):
+    """An environment variable to pass on. Without a value, it is passed with the value that it has here."""
+
+    name: str
+    value: str | None
+
+
+class Header(NamedTuple):
+    """An HTTP header."""
+
+    name: str
+    value: str
+
+
 def positive_number(text: str) -> float:
-    try:
-        speed = float(text)
-    except ValueError:
-        speed = 0.0
-    if not 0 < speed < 1e6:
+    number = _number(text)
+    if number is None or not 0 < number < NUMBER_LIMIT:
         raise argparse.ArgumentTypeError("expected a number above 0")
-    return speed
+    return number
 
 
 def nonnegative_number(text: str) -> float:
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = -1.0
-    if not 0 <= amount < 1e6:
+    number = _number(text)
+    if number is None or not 0 <= number < NUMBER_LIMIT:
         raise argparse.ArgumentTypeError("expected a number, 0 or more")
-    return amount
+    return number
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def whole_number(text: str) -> int:
@@ -48,23 +65,23 @@ def duration(text: str) -> float:
     return seconds
 
 
-def env_variable(text: str) -> tuple[str, str | None]:
-    """Return the name and the value of `NAME=VALUE`. The value is None if the text is only a name."""
-    name, sign, value = text.partition("=")
-    if not name.strip() or (sign and not value):
+def env_variable(text: str) -> EnvVariable:
+    """Parse `NAME=VALUE` or `NAME`."""
+    name, equals_sign, value = text.partition("=")
+    if not name.strip() or (equals_sign and not value):
         raise argparse.ArgumentTypeError("expected NAME or NAME=VALUE")
-    return name, value if sign else None
+    return EnvVariable(name, value if equals_sign else None)
 
 
-def header(text: str) -> tuple[str, str]:
-    """Return the name and the value of an HTTP header such as `Accept: text/html`."""
-    name, sign, value = text.partition(":")
-    if not sign or not name.strip():
+def header(text: str) -> Header:
+    """Parse an HTTP header such as `Accept: text/html`."""
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
         raise argparse.ArgumentTypeError("expected 'Name: value'")
-    return name.strip(), value.strip()
+    return Header(name.strip(), value.strip())
 
 
-def nonempty(text: str) -> str:
+def nonempty_name(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("expected a name")
     return text

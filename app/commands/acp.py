@@ -17,8 +17,8 @@ async def acp(context: Invocation) -> int:
     script = context.read_text(args.script) if args.script else ""
     model = SCRIPTED if script else args.model or context.engine.default_model(args.agent)
     if not model:
-        do = "Choose one with `journeyman models use PROVIDER/MODEL`, or with --model."
-        raise Problem("No model is set up.", "Neither --model nor the settings name one.", do)
+        fix = "Choose one with `journeyman models use PROVIDER/MODEL`, or with --model."
+        raise Problem("No model is set up.", "Neither --model nor the settings name one.", fix)
     run_started = RunStarted(
         model=model,
         max_turns=settings.max_turns,

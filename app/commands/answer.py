@@ -3,7 +3,7 @@
 import dataclasses
 
 from app.commands.invocation import Invocation
-from app.commands.permission_requests import approval, print_request, request_json
+from app.commands.permission_requests import choose_approval, print_request, request_json
 from app.commands.questions import parse_answer, print_question
 from app.process.exit_codes import DONE
 from app.process.output import iso_time
@@ -36,8 +36,8 @@ async def pending(context: Invocation) -> int:
 async def answer(context: Invocation) -> int:
     args, engine = context.args, context.engine
     if _pending_requests(context, args.question):
-        do = f"Decide it: journeyman approve {args.question}, or: journeyman deny {args.question}"
-        raise Problem(f"{args.question} is a permission request, not a question.", "", do)
+        fix = f"Decide it: journeyman approve {args.question}, or: journeyman deny {args.question}"
+        raise Problem(f"{args.question} is a permission request, not a question.", "", fix)
     matches = [question for _, question in engine.open_questions() if question.id == args.question]
     reply = _parse_answer(matches[0], args.text, args.option, args.decline) if matches else Answer(text=args.text)
     return _print_next_step(context, await engine.answer(args.question, reply), "Answered")
@@ -49,11 +49,11 @@ async def approve(context: Invocation) -> int:
     if args.change is not None:
         session = await engine.allow_changed(args.request, args.given[0] if args.change == "-" else args.change)
         return _print_next_step(context, session, "Approved with your changes")
-    option, scope, patterns = approval(pending_request.request, args.scope, args.option)
-    if option:
-        session = await engine.choose_option(args.request, option)
+    chosen = choose_approval(pending_request.request, args.scope, args.option)
+    if chosen.option_id:
+        session = await engine.choose_option(args.request, chosen.option_id)
     else:
-        session = await engine.allow(args.request, scope, patterns, include_similar=args.similar)
+        session = await engine.allow(args.request, chosen.scope, chosen.patterns, include_similar=args.similar)
     return _print_next_step(context, session, "Approved")
 
 
@@ -77,8 +77,8 @@ def _parse_answer(question: Question, text: str, option: int, decline: str | Non
     labels = ", ".join(choice.label for choice in question.options)
     if option:
         if not 1 <= option <= len(question.options):
-            do = f"Choose from 1 to {len(question.options)}: {labels}." if labels else "Answer with TEXT."
-            raise Problem(f"There is no option {option}.", "", do)
+            fix = f"Choose from 1 to {len(question.options)}: {labels}." if labels else "Answer with TEXT."
+            raise Problem(f"There is no option {option}.", "", fix)
         return Answer(option=question.options[option - 1].label)
     return parse_answer(question, text)
 
@@ -93,10 +93,10 @@ def _named_request(context: Invocation) -> PendingPermissionRequest:
     if matches := _pending_requests(context, name):
         return matches[0]
     if any(question.id == name for _, question in context.engine.open_questions()):
-        do = f"Answer it: journeyman answer {name} TEXT"
-        raise Problem(f"{name} is a question, not a permission request.", "", do)
-    why = "It was decided already, or its run has ended."
-    raise Problem(f"The permission request {name} is not open.", why, "List the open ones with `journeyman pending`.")
+        fix = f"Answer it: journeyman answer {name} TEXT"
+        raise Problem(f"{name} is a question, not a permission request.", "", fix)
+    cause = "It was decided already, or its run has ended."
+    raise Problem(f"The permission request {name} is not open.", cause, "List the open ones with `journeyman pending`.")
 
 
 def _print_next_step(context: Invocation, session: str, action: str) -> int:

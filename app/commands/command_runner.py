@@ -23,7 +23,7 @@ def make_command_runner(services: Services, home: Path) -> CommandRunner:
         try:
             args = parser().parse_args(argv)
         except UsageError as error:
-            out.print_usage_error(error.trouble, error.usage)
+            out.print_usage_error(error.details, error.usage)
             return USAGE
         except SystemExit:  # from --help and --version, which the process that the user started handles itself
             return USAGE

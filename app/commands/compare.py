@@ -1,7 +1,7 @@
 """The command `compare`: prints where two sessions or runs differ, step by step."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.commands.invocation import Invocation
 from app.commands.timeline_lines import step_line
@@ -15,34 +15,49 @@ from core.timeline.run_alignment import AlignedPair, Alignment, RunTotals
 FIGURES = ("steps", "failed", "seconds", "tokens", "cost")
 
 
+class NamedRuns(NamedTuple):
+    """What the user named: the run with this number of a session, or all of its runs if the number is 0."""
+
+    session: str
+    number: int
+
+
 async def compare(context: Invocation) -> int:
-    (a, run_a), (b, run_b) = (_named_run(context, name) for name in (context.args.a, context.args.b))
-    alignment = context.engine.analytics.compare(a, b, run_a, run_b)
+    a, b = _parse_runs(context, context.args.a), _parse_runs(context, context.args.b)
+    alignment = context.engine.analytics.compare(a.session, b.session, a.number, b.number)
     if context.args.json:
-        for pair in alignment.pairs:
-            context.out.write_json({"a": _plain_step(pair.a), "b": _plain_step(pair.b), "equal": pair.equal})
-        figures = {
-            "first_difference": alignment.first_difference,
-            "equal": alignment.equal,
-            "a": asdict(alignment.a),
-            "b": asdict(alignment.b),
-            **dict(zip(("only_a", "only_b"), unique_knowledge(alignment), strict=True)),
-        }
-        context.out.write_json(figures | {"delta": {name: _delta(alignment.a, alignment.b, name) for name in FIGURES}})
-        return DONE
-    _print_comparison(context, alignment)
+        _print_json(context, alignment)
+    else:
+        _print_comparison(context, alignment)
     return DONE
 
 
-def _named_run(context: Invocation, name: str) -> tuple[str, int]:
-    """Parse `SESSION` or `SESSION/N`. Return the session and the number of the run; 0 means all of its runs."""
+def _parse_runs(context: Invocation, name: str) -> NamedRuns:
+    """Parse `SESSION` or `SESSION/N`. Raise Problem if there is no such session or run."""
     session, _, number = name.partition("/")
     row = context.engine.session(session)
     if number and not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= row.runs):
         raise Problem(
             f"There is no run {number!r}.", f"The session has {plural(row.runs, 'run')}.", "Name one as SESSION/1."
         )
-    return row.id, int(number or 0)
+    return NamedRuns(row.id, int(number or 0))
+
+
+def _print_json(context: Invocation, alignment: Alignment) -> None:
+    for pair in alignment.pairs:
+        context.out.write_json({"a": _plain_step(pair.a), "b": _plain_step(pair.b), "equal": pair.equal})
+    only_a, only_b = unique_knowledge(alignment)
+    context.out.write_json(
+        {
+            "first_difference": alignment.first_difference,
+            "equal": alignment.equal,
+            "a": asdict(alignment.a),
+            "b": asdict(alignment.b),
+            "only_a": only_a,
+            "only_b": only_b,
+            "delta": {name: _delta(alignment.a, alignment.b, name) for name in FIGURES},
+        }
+    )
 
 
 def _print_comparison(context: Invocation, alignment: Alignment) -> None:
@@ -58,9 +73,10 @@ def _print_comparison(context: Invocation, alignment: Alignment) -> None:
                 note = "  (with other arguments)" if pair.differs_in_arguments else ""
                 out.write(f"  A {_step_text(pair.a)}\n  B {_step_text(pair.b)}{note}")
     for name in FIGURES:
-        a, b, change = getattr(alignment.a, name), getattr(alignment.b, name), _delta(alignment.a, alignment.b, name)
+        a, b = _figure(getattr(alignment.a, name)), _figure(getattr(alignment.b, name))
+        change = _delta(alignment.a, alignment.b, name)
         sign = "+" if change is not None and change > 0 else ""
-        out.write(f"{name:8} {_figure(a):>12} {_figure(b):>12} {sign}{_figure(change)}")
+        out.write(f"{name:8} {a:>12} {b:>12} {sign}{_figure(change)}")
     for side, unique in zip("AB", unique_knowledge(alignment), strict=True):
         for used in unique:
             out.write(f"Only in {side}: {used}")

@@ -21,8 +21,8 @@ async def db(context: Invocation) -> int:
         return await _compact(context)
     if context.args.action == "check":
         return await _check(context)
-    do = "Close it, then try again."
-    raise Problem("The data is in use by another Journeyman.", "This replaces the database file.", do)
+    fix = "Close it, then try again."
+    raise Problem("The data is in use by another Journeyman.", "This replaces the database file.", fix)
 
 
 def restore(folder: Path, name: str, out: Output) -> int:

@@ -6,7 +6,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from app.commands.trust import describe_trust
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import plural
 from core.domain.optional_packages import XLLAMACPP, how_to_install
-from core.domain.problems import Problem
+from core.domain.problems import ErrorDetails, Problem
 from core.engine.services.sandbox_status import SandboxStatus
 from core.store.integrity import damage
 from core.workspace.inotify import Inotify
@@ -46,6 +46,14 @@ class HealthCheck:
     result: str
     fix: str = ""
     suggestion: str = ""  # what the user could improve, although the check passed
+
+
+def _passed(name: str, result: str, suggestion: str = "") -> HealthCheck:
+    return HealthCheck(name, ok=True, result=result, suggestion=suggestion)
+
+
+def _failed(name: str, error: ErrorDetails, suggestion: str = "") -> HealthCheck:
+    return HealthCheck(name, ok=False, result=f"{error.message} {error.cause}", fix=error.fix, suggestion=suggestion)
 
 
 async def doctor(context: Invocation) -> int:
@@ -78,9 +86,10 @@ async def doctor(context: Invocation) -> int:
 def check_sandbox(status: SandboxStatus) -> HealthCheck:
     """Report how well the sandbox isolates commands on this computer, according to its self-test."""
     if status.disabled:
-        return HealthCheck("Sandbox", False, status.disabled.cause or status.disabled.message, status.disabled.fix)
+        reason = status.disabled.cause or status.disabled.message
+        return HealthCheck("Sandbox", ok=False, result=reason, fix=status.disabled.fix)
     if not status.gaps:
-        return HealthCheck("Sandbox", True, f"{status.name}, {status.level}")
+        return _passed("Sandbox", f"{status.name}, {status.level}")
     result = f"{status.name}, {status.level}; a command can still {'; '.join(status.gaps)}"
     if find_program("bwrap"):
         action = "Update bubblewrap, or allow it to create user namespaces"
@@ -88,7 +97,7 @@ def check_sandbox(status: SandboxStatus) -> HealthCheck:
         action = f"Install bubblewrap (`{status.install_command}`)"
     else:
         action = "Install bubblewrap"
-    return HealthCheck("Sandbox", True, result, suggestion=f"{action}, so that the sandbox prevents this too.")
+    return _passed("Sandbox", result, f"{action}, so that the sandbox prevents this too.")
 
 
 async def _check_folder(context: Invocation) -> HealthCheck:
@@ -96,7 +105,7 @@ async def _check_folder(context: Invocation) -> HealthCheck:
     trust = await context.engine.folder_trust(context.folder)
     is_undecided = trust.needs_decision and trust.instructions
     suggestion = "Read them, then follow them with: journeyman trust" if is_undecided else ""
-    return HealthCheck("Folder", True, f"{trust.folder}: {describe_trust(trust)}", suggestion=suggestion)
+    return _passed("Folder", f"{trust.folder}: {describe_trust(trust)}", suggestion)
 
 
 async def _check_servers(context: Invocation) -> list[HealthCheck]:
@@ -107,10 +116,10 @@ async def _check_servers(context: Invocation) -> list[HealthCheck]:
     for result in results:
         name = f"MCP server {result.name}"
         suggestion = f"Its tools have changed: journeyman mcp test {result.name}" if result.changed else ""
-        if error := result.error:
-            checks.append(HealthCheck(name, False, f"{error.message} {error.cause}", error.fix, suggestion))
+        if result.error:
+            checks.append(_failed(name, result.error, suggestion))
         else:
-            checks.append(HealthCheck(name, True, plural(len(result.tools), "tool"), suggestion=suggestion))
+            checks.append(_passed(name, plural(len(result.tools), "tool"), suggestion))
     return checks
 
 
@@ -131,9 +140,10 @@ async def _check_semantic_search(context: Invocation) -> HealthCheck:
     """Report whether semantic search of memories is enabled and works."""
     status = await context.engine.memory.semantic_search_status()
     if status.error:
-        return HealthCheck("Memory", False, f"{status.error.message} {status.error.cause}", status.error.fix)
-    indexed = f"{status.embedded:,} of {status.memories:,}"
-    return HealthCheck("Memory", True, f"semantic search: {indexed} indexed" if status.model else "search by words")
+        return _failed("Memory", status.error)
+    if not status.model:
+        return _passed("Memory", "search by words")
+    return _passed("Memory", f"semantic search: {status.embedded:,} of {status.memories:,} indexed")
 
 
 def _check_local_models(context: Invocation) -> HealthCheck:
@@ -142,23 +152,26 @@ def _check_local_models(context: Invocation) -> HealthCheck:
     downloaded = f"{sum(row.is_available for row in rows)} of {len(rows)} on this computer"
     if importlib.util.find_spec("xllamacpp") is None:
         suggestion = f"To run models without a server, install xllamacpp: {how_to_install(XLLAMACPP)}"
-        return HealthCheck("Local models", True, f"{downloaded}; xllamacpp is not installed", suggestion=suggestion)
-    return HealthCheck("Local models", True, downloaded)
+        return _passed("Local models", f"{downloaded}; xllamacpp is not installed", suggestion)
+    return _passed("Local models", downloaded)
 
 
 def _check_computer(context: Invocation) -> Iterator[HealthCheck]:
-    version = platform.python_version()
-    yield HealthCheck("Python", (3, 11) <= sys.version_info[:2] < (3, 15), version, "Use Python 3.11 to 3.14.")
+    yield HealthCheck(
+        name="Python",
+        ok=(3, 11) <= sys.version_info[:2] < (3, 15),
+        result=platform.python_version(),
+        fix="Use Python 3.11 to 3.14.",
+    )
     yield _check_qt()
     free = shutil.disk_usage(context.data_folder).free
-    yield HealthCheck("Disk", free >= MIN_FREE_BYTES, f"{free / 2**30:.1f} GB free", "Free some disk space.")
+    yield HealthCheck(
+        name="Disk", ok=free >= MIN_FREE_BYTES, result=f"{free / 2**30:.1f} GB free", fix="Free some disk space."
+    )
     if sys.platform == "linux":
         yield check_notifications()
-    rules = context.rules.read()
-    if rules.error:
-        yield HealthCheck(
-            "Rules", False, f"{rules.error.message} {rules.error.cause}", "Revoke it: journeyman rules revoke ID"
-        )
+    if error := context.rules.read().error:
+        yield _failed("Rules", replace(error, fix="Revoke it: journeyman rules revoke ID"))
 
 
 def check_notifications() -> HealthCheck:
@@ -173,62 +186,70 @@ def check_notifications() -> HealthCheck:
 
 
 def _check_models(overview: "ProvidersOverview") -> Iterator[HealthCheck]:
-    """Report whether a model is available to start a run, and where API keys are stored."""
-    available = [row for row in overview.providers if row.models]
-    count = sum(len(row.models) for row in available)
-    added = [row for row in overview.providers if row.added_by == "you"]
-    unreachable = [row for row in added if row.reachable is False and not row.error]
-    empty_text = "no provider responds" if unreachable else "no provider is set up"
-    result = f"{count:,} from {', '.join(row.name for row in available)}" if available else empty_text
-    suggestion = ""
-    if not available:
-        suggestion = "Start a local server such as Ollama, or set an API key: journeyman models key NAME"
-    elif not overview.model:
-        suggestion = "New sessions have no model: journeyman models use PROVIDER/MODEL"
-    yield HealthCheck("Models", True, result, suggestion=suggestion)
+    """Report whether a model is available to start a run, where API keys are stored, and whether a proxy is unused."""
+    unreachable = [
+        row for row in overview.providers if row.added_by == "you" and row.reachable is False and not row.error
+    ]
+    yield _check_available_models(overview, any_unreachable=bool(unreachable))
     for row in overview.providers:
         if row.error:
-            yield HealthCheck(f"Models of {row.name}", False, f"{row.error.message} {row.error.cause}", row.error.fix)
+            yield _failed(f"Models of {row.name}", row.error)
     for row in unreachable:
         fix = f"Start it, or remove it: journeyman models remove {row.name}"
-        yield HealthCheck(f"Models of {row.name}", False, f"Nothing listens at {row.url}.", fix)
-    error = overview.keyring_error
-    keyring = overview.keyring or (f"none. {error.message}" if error else "none.")
-    yield HealthCheck("Keyring", True, keyring, suggestion=error.fix if error else "")
+        yield HealthCheck(f"Models of {row.name}", ok=False, result=f"Nothing listens at {row.url}.", fix=fix)
+    yield _check_keyring(overview)
     if overview.unused_proxy:
-        note = f"To use it: journeyman models proxy {overview.unused_proxy}"
-        yield HealthCheck("Proxy", True, "the environment names one, which is not used", suggestion=note)
+        suggestion = f"To use it: journeyman models proxy {overview.unused_proxy}"
+        yield _passed("Proxy", "the environment names one, which is not used", suggestion)
+
+
+def _check_available_models(overview: "ProvidersOverview", *, any_unreachable: bool) -> HealthCheck:
+    available = [row for row in overview.providers if row.models]
+    if not available:
+        result = "no provider responds" if any_unreachable else "no provider is set up"
+        suggestion = "Start a local server such as Ollama, or set an API key: journeyman models key NAME"
+        return _passed("Models", result, suggestion)
+    count = sum(len(row.models) for row in available)
+    suggestion = "" if overview.model else "New sessions have no model: journeyman models use PROVIDER/MODEL"
+    return _passed("Models", f"{count:,} from {', '.join(row.name for row in available)}", suggestion)
+
+
+def _check_keyring(overview: "ProvidersOverview") -> HealthCheck:
+    if error := overview.keyring_error:
+        return _passed("Keyring", overview.keyring or f"none. {error.message}", error.fix)
+    return _passed("Keyring", overview.keyring or "none.")
 
 
 async def _check_database(context: Invocation) -> HealthCheck:
     """Read the whole database and report damage."""
     report = await context.engine.check_integrity()
     if report.errors:
-        found = damage(report).details
-        return HealthCheck("Database", False, f"{found.message} {found.cause}", found.fix)
-    return HealthCheck("Database", True, "every page was read; no damage")
+        return _failed("Database", damage(report).details)
+    return _passed("Database", "every page was read; no damage")
 
 
 async def _check_data(context: Invocation) -> HealthCheck:
     try:
         stats = await context.engine.table_statistics()
     except Problem as problem:
-        return HealthCheck("Data", False, f"{problem.details.message} {problem.details.cause}", problem.details.fix)
+        return _failed("Data", problem.details)
     rows = stats.rows
     size = f"{rows['session']:,} sessions, {rows['event']:,} events, {stats.disk_bytes / 2**20:.1f} MB"
     result = f"{context.data_folder}: {size}"
     if stats.largest:
         largest = stats.largest[0]
         result += f"; the largest is {largest.id} ({largest.events:,} events)"
-    return HealthCheck("Data", True, result)
+    return _passed("Data", result)
 
 
 def _check_qt() -> HealthCheck:
     if importlib.util.find_spec("PySide6") is None:
-        return HealthCheck("Window", False, "PySide6 is not installed.", "Run `python3 packaging/dev.py run`.")
+        return HealthCheck(
+            "Window", ok=False, result="PySide6 is not installed.", fix="Run `python3 packaging/dev.py run`."
+        )
     try:
         from PySide6.QtCore import qVersion  # imported here, because no other command needs Qt
         from PySide6.QtGui import QGuiApplication  # noqa: F401  # loads the libraries that a window needs
     except ImportError as error:
-        return HealthCheck("Window", False, str(error), "Install the missing system library.")
-    return HealthCheck("Window", True, f"Qt {qVersion()}")
+        return HealthCheck("Window", ok=False, result=str(error), fix="Install the missing system library.")
+    return _passed("Window", f"Qt {qVersion()}")

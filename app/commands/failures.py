@@ -19,32 +19,47 @@ from core.timeline.run_queries import (
     success_by_tool,
 )
 from core.timeline.run_report import RunReport, call_line, report_details, report_run
-from core.timeline.run_summary import CallSummary
+from core.timeline.run_summary import CallSummary, RunSummary
 
 
 async def failures(context: Invocation) -> int:
-    args, analytics = context.args, context.engine.analytics
-    if not args.repeated and not args.by:
-        failed_runs = await analytics.failures(args.limit)
-        for failure in failed_runs:
-            _print_failure(context, failure)
-        if not failed_runs and not args.json:
-            context.out.write("No failed runs.")
-        return DONE
-    runs = [run async for run in analytics.all_runs()]
+    args = context.args
     if args.repeated:
-        repeated = repeated_errors(runs)[: args.limit]
-        for error in repeated:
-            _print_repeated_error(context, error)
-        if not repeated and not args.json:
-            context.out.write("No repeated errors.")
-        return DONE
-    shares = list(success_by_tool(runs) if args.by == "tool" else success_by_decision(runs))
-    for share in shares:
-        _print_success_rate(context, share)
-    if not shares and not args.json:
-        context.out.write("No rated runs.")
+        empty_text = await _print_repeated_errors(context)
+    elif args.by:
+        empty_text = await _print_success_rates(context)
+    else:
+        empty_text = await _print_failures(context)
+    if empty_text and not args.json:
+        context.out.write(empty_text)
     return DONE
+
+
+async def _print_failures(context: Invocation) -> str:
+    """Print the failed runs. Return the text that says that there are none, or an empty string if there are some."""
+    failed_runs = await context.engine.analytics.failures(context.args.limit)
+    for failure in failed_runs:
+        _print_failure(context, failure)
+    return "" if failed_runs else "No failed runs."
+
+
+async def _print_repeated_errors(context: Invocation) -> str:
+    repeated = repeated_errors(await _all_runs(context))[: context.args.limit]
+    for error in repeated:
+        _print_repeated_error(context, error)
+    return "" if repeated else "No repeated errors."
+
+
+async def _print_success_rates(context: Invocation) -> str:
+    runs = await _all_runs(context)
+    rates = list(success_by_tool(runs) if context.args.by == "tool" else success_by_decision(runs))
+    for rate in rates:
+        _print_success_rate(context, rate)
+    return "" if rates else "No rated runs."
+
+
+async def _all_runs(context: Invocation) -> list[RunSummary]:
+    return [run async for run in context.engine.analytics.all_runs()]
 
 
 async def show_runs(context: Invocation, session: str) -> int:
@@ -91,11 +106,11 @@ def _print_repeated_error(context: Invocation, error: RepeatedError) -> None:
         context.out.write(f"{error.count:4} × in {plural(runs, 'run')}  {error.tool}: {example}")
 
 
-def _print_success_rate(context: Invocation, share: SuccessRate) -> None:
+def _print_success_rate(context: Invocation, rate: SuccessRate) -> None:
     if context.args.json:
-        context.out.write_json(asdict(share))
+        context.out.write_json(asdict(rate))
     else:
-        context.out.write(f"{share.name:24} {share.text}")
+        context.out.write(f"{rate.name:24} {rate.text}")
 
 
 def _print_report(context: Invocation, report: RunReport) -> None:

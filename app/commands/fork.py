@@ -1,5 +1,6 @@
 """The command `fork`: copies a session up to an event, to continue it or to repeat a run."""
 
+import argparse
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +18,10 @@ async def fork(context: Invocation) -> int:
     prepared = await _prepare_rerun(context, session)
     if prepared is None:
         last = None if args.at is None else await history.last_seq_of_step(session, args.at)
-        prepared = PreparedFork(await history.fork(session, last), ())
+        prepared = PreparedFork(await history.fork(session, last), events=())
     if args.no_questions is not None:
-        prepared = replace(prepared, events=tuple(_with_no_questions(args.no_questions, e) for e in prepared.events))
+        events = [_with_no_questions(event, args.no_questions) for event in prepared.events]
+        prepared = replace(prepared, events=tuple(events))
     name = prepared.session_id
     if not args.json:
         context.out.write(f"Session {name}, forked from {session}.")
@@ -41,20 +43,14 @@ async def fork(context: Invocation) -> int:
         follower.close()
 
 
-def _with_no_questions(no_questions: bool, event: SessionEvent) -> SessionEvent:
+def _with_no_questions(event: SessionEvent, no_questions: bool) -> SessionEvent:
     return replace(event, no_questions=no_questions) if isinstance(event, RunStarted) else event
 
 
 async def _prepare_rerun(context: Invocation, session: str) -> PreparedFork | None:
     """Prepare a fork that repeats a run (--edit or --retry). Return None for a fork that only continues the session."""
     args, history = context.args, context.engine.history
-    repeats = args.edit or args.retry
-    if (args.model or args.script) and not args.retry:
-        raise Problem("--model needs --retry.", "A fork keeps its model.", "Add --retry.")
-    if args.without and not args.retry:
-        raise Problem("--without needs --retry.", "A fork keeps its memories and skills.", "Add --retry.")
-    if (args.at is not None and repeats) or (args.run and not repeats):
-        raise Problem("--at and --run name two places.", "", "Use --at STEP, or --run N with --edit or --retry.")
+    _check_options(args)
     if args.edit:
         return await history.edit_run_message(session, args.run, args.edit)
     if args.retry:
@@ -62,6 +58,19 @@ async def _prepare_rerun(context: Invocation, session: str) -> PreparedFork | No
         without = [await _resolve_item(context, session, name) for name in args.without]
         return await history.fork_to_rerun(session, args.run, args.model, script, excluded=without)
     return None
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Raise Problem for options that contradict each other."""
+    if not args.retry:
+        if args.model or args.script:
+            raise Problem("--model needs --retry.", "A fork keeps its model.", "Add --retry.")
+        if args.without:
+            raise Problem("--without needs --retry.", "A fork keeps its memories and skills.", "Add --retry.")
+    repeats = args.edit or args.retry
+    misplaced = args.at is not None if repeats else args.run
+    if misplaced:
+        raise Problem("--at and --run name two places.", "", "Use --at STEP, or --run N with --edit or --retry.")
 
 
 async def _resolve_item(context: Invocation, session: str, name: str) -> str:
@@ -72,5 +81,5 @@ async def _resolve_item(context: Invocation, session: str, name: str) -> str:
     try:
         return (await context.engine.memory.show(name)).listed.memory.id
     except Problem as problem:
-        do = "List them with `journeyman memory list` and `journeyman skills list`."
-        raise Problem(f"There is no memory or skill {name!r}.", "", do) from problem
+        fix = "List them with `journeyman memory list` and `journeyman skills list`."
+        raise Problem(f"There is no memory or skill {name!r}.", "", fix) from problem

@@ -14,8 +14,8 @@ async def import_sessions(context: Invocation) -> int:
     if args.found:
         return await _list_transcripts(context)
     if not args.files:
-        do = "Name a file, or list the transcripts on this computer with --found."
-        context.out.print_error(ErrorDetails("There is nothing to import.", "", do))
+        fix = "Name a file, or list the transcripts on this computer with --found."
+        context.out.print_error(ErrorDetails("There is nothing to import.", "", fix))
         return USAGE
     code = DONE
     for name in args.files:

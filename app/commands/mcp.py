@@ -17,7 +17,7 @@ from core.mcp.tool_definition import tool_rejection
 from core.settings.schema import McpServerSettings, McpToolSettings, McpVariable, server_location
 from core.tools.mcp_tools import mcp_tool_name
 
-LINE = 100
+MAX_DESCRIPTION_CHARS = 100
 ADDED_TEXT = "Added {}. Each call of its tools asks for your permission, unless a saved rule allows it."
 
 
@@ -31,8 +31,8 @@ async def _list(context: Invocation) -> int:
         if context.args.json:
             context.out.write_json(asdict(server))
             continue
-        off = "" if server.enabled else "  (disabled)"
-        context.out.write(f"{server.name}{off}  {server_location(server)}")
+        note = "" if server.enabled else "  (disabled)"
+        context.out.write(f"{server.name}{note}  {server_location(server)}")
         for tool in server.tools:
             _print_tool(context, server.name, tool)
     if not servers and not context.args.json:
@@ -44,7 +44,7 @@ async def _add(context: Invocation) -> int:
     args = context.args
     variables = (
         *(McpVariable(name=name, value=f"${{{name}}}" if value is None else value) for name, value in args.env),
-        *(McpVariable(name=name, value=value) for name, value in args.header),
+        *(McpVariable(name=header.name, value=header.value) for header in args.header),
         *(McpVariable(name=name) for name in args.key),
     )
     if args.program.startswith(("http://", "https://")):
@@ -132,10 +132,10 @@ async def _accept(context: Invocation) -> int:
     return _print_test(context, result, "Accepted the tools of {} as they are now.")
 
 
-def _print_test(context: Invocation, result: McpTestResult, end: str, *, new: bool = False) -> int:
-    """Print a server's tools and the closing line `end`, and return the exit code.
+def _print_test(context: Invocation, result: McpTestResult, closing: str, *, new: bool = False) -> int:
+    """Print a server's tools and the line `closing`, and return the exit code.
 
-    Changes of the tools are also printed, unless the server is `new`. `{}` in `end` stands for the server's name.
+    Changes of the tools are also printed, unless the server is `new`. `{}` in `closing` stands for the server's name.
     """
     out = context.out
     if context.args.json:
@@ -147,19 +147,22 @@ def _print_test(context: Invocation, result: McpTestResult, end: str, *, new: bo
     out.write(f"{result.name}: {plural(len(result.tools), 'tool')}, protocol {result.protocol_version}")
     for tool in result.tools:
         _print_tool(context, result.name, tool)
-    for name, diff in () if new else result.changed:
-        out.write(f"Changed: {visible_name(name)}")
-        out.write("\n".join(f"    {line}" for line in diff.splitlines()))
-    out.write(end.format(result.name))
+    if not new:
+        for name, diff in result.changed:
+            out.write(f"Changed: {visible_name(name)}")
+            out.write("\n".join(f"    {line}" for line in diff.splitlines()))
+    out.write(closing.format(result.name))
     return DONE
 
 
 def _print_tool(context: Invocation, server: str, tool: McpToolSettings) -> None:
     description = " ".join(tool.description.split())
-    summary = description if len(description) <= LINE else description[: LINE - 1] + "…"
-    why = tool_rejection(tool)
-    off = f"  (not offered: {why})" if why else "" if tool.enabled else "  (disabled)"
-    context.out.write(f"  {visible_name(mcp_tool_name(server, tool.name))}{off}  {summary}")
+    if len(description) > MAX_DESCRIPTION_CHARS:
+        description = description[: MAX_DESCRIPTION_CHARS - 1] + "…"
+    note = "" if tool.enabled else "  (disabled)"
+    if rejection := tool_rejection(tool):
+        note = f"  (not offered: {rejection})"
+    context.out.write(f"  {visible_name(mcp_tool_name(server, tool.name))}{note}  {description}")
 
 
 async def _switch(context: Invocation) -> int:

@@ -1,9 +1,10 @@
 """The command `memory`: lists, searches, changes, exports and imports memories."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from app.commands.invocation import Invocation
 from app.commands.memory_index import memory_index
@@ -14,8 +15,15 @@ from core.domain.memory import Memory, MemoryChange, MemoryScope, MemoryStatus
 from core.domain.memory_marks import EXPIRES, USER_RATING, UserRating, join_tags, marks_of, tags_of
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal, SkillResult
-from core.engine.services.memory_results import MemoryListing, RunOutcomes
+from core.engine.services.memory_results import MemoryDetails, MemoryListing, RunOutcomes
 from core.memory.saving import SaveResult
+
+
+class ChosenScope(NamedTuple):
+    """A scope, and the folder, agent or session that it is limited to."""
+
+    scope: MemoryScope
+    scope_id: str
 
 
 async def memory(context: Invocation) -> int:
@@ -25,8 +33,10 @@ async def memory(context: Invocation) -> int:
 
 async def _list(context: Invocation) -> None:
     args = context.args
-    status: MemoryStatus | None = None if args.all else "archived" if args.archived else "active"
-    scope, scope_id = _scope(context) if args.folder or args.agent else ("", "")
+    status: MemoryStatus | None = "archived" if args.archived else "active"
+    if args.all:
+        status = None
+    scope, scope_id = _chosen_scope(context) if args.folder or args.agent else ("", "")
     session = context.engine.session(args.session).id if args.session else ""
     memories = await context.engine.memory.list_memories(
         kind=args.kind or None, status=status, session=session, scope=scope, scope_id=scope_id, limit=args.limit or -1
@@ -45,11 +55,10 @@ async def _search(context: Invocation) -> None:
 async def _add(context: Invocation) -> None:
     args = context.args
     parts = {name: getattr(args, name) for name in ("when", "do", "what", "why", "instead") if getattr(args, name)}
-    scope, scope_id = _scope(context)
-    memories, kind = context.engine.memory, args.kind
-    result = await memories.add(
+    scope, scope_id = _chosen_scope(context)
+    result = await context.engine.memory.add(
         args.text,
-        kind or "knowledge",
+        args.kind,
         scope=scope,
         scope_id=scope_id,
         parts=parts,
@@ -62,41 +71,44 @@ async def _add(context: Invocation) -> None:
 
 async def _show(context: Invocation) -> None:
     details = await context.engine.memory.show(context.args.memory)
-    out, listing = context.out, details.listed
     if context.args.json:
         plain = dataclasses.asdict(details) | {"changes": [_plain_change(change) for change in details.changes]}
-        out.write_json(plain | {"listed": _plain(listing)})
+        context.out.write_json(plain | {"listed": _plain(details.listed)})
         return
-    out.write(_memory_line(listing))
-    content = listing.memory.content
+    for line in _describe(details):
+        context.out.write(line)
+
+
+def _describe(details: MemoryDetails) -> Iterator[str]:
+    memory, content = details.listed.memory, details.listed.memory.content
+    yield _memory_line(details.listed)
     for name, text in (
         ("for", f"{content.scope} {content.scope_id}".strip()),
         *content.fields.items(),
         ("context", content.context.replace("\n", "\n    ")),
     ):
         if text and text not in content.text:
-            out.write(f"  {name}: {text}")
-    origin = f"{listing.memory.author}" + (f", session {listing.memory.session}" if listing.memory.session else "")
-    out.write(
-        f"  from: {origin}, {_day(listing.memory.created_at)}; learned {listing.memory.evidence} ×;"
-        f" confidence {content.confidence:.0%}"
-    )
+            yield f"  {name}: {text}"
+    origin = f"{memory.author}, session {memory.session}" if memory.session else memory.author
+    learned = f"learned {memory.evidence} ×; confidence {content.confidence:.0%}"
+    yield f"  from: {origin}, {_day(memory.created_at)}; {learned}"
     forecast = ", ".join(f"{relevance:.2f} in {days} days" for days, relevance in details.forecast[1:])
-    out.write(f"  relevance: {listing.relevance:.2f} now; {forecast} if it is not used")
-    received_runs = details.outcomes_used.runs + details.outcomes_unused.runs
-    used, unused = _rating_text(details.outcomes_used), _rating_text(details.outcomes_unused)
-    out.write(
-        f"  used in {details.outcomes_used.runs} of {plural(received_runs, 'run')} that received it;"
-        f" with it {used}; received but not used {unused}"
-    )
-    for link in details.conflicts:
-        out.write(f"  contradicts: {link.id}  {link.content.text}")
+    yield f"  relevance: {details.listed.relevance:.2f} now; {forecast} if it is not used"
+    yield _outcomes_line(details.outcomes_used, details.outcomes_unused)
+    for conflict in details.conflicts:
+        yield f"  contradicts: {conflict.id}  {conflict.content.text}"
     for change in details.changes:
-        out.write(f"  {change.number:3}  {_day(change.at)}  {_change_text(change)}")
+        yield f"  {change.number:3}  {_day(change.at)}  {_change_text(change)}"
     for use in details.uses[:10]:
         verb = "used" if use.used else "received"
         rating = f", {use.run_rating}" if use.run_rating else ""
-        out.write(f"       {_day(use.at)}  {verb} in session {use.session}, run {use.run}{rating}")
+        yield f"       {_day(use.at)}  {verb} in session {use.session}, run {use.run}{rating}"
+
+
+def _outcomes_line(used: RunOutcomes, unused: RunOutcomes) -> str:
+    received = plural(used.runs + unused.runs, "run")
+    ratings = f"with it {_rating_text(used)}; received but not used {_rating_text(unused)}"
+    return f"  used in {used.runs} of {received} that received it; {ratings}"
 
 
 async def _edit(context: Invocation) -> None:
@@ -104,38 +116,31 @@ async def _edit(context: Invocation) -> None:
     scope: MemoryScope | None = None
     scope_id = ""
     if args.folder or args.agent or args.session or args.everywhere:
-        scope, scope_id = _scope(context)
-    marks = args.tag is not None or args.expires is not None
-    if not (args.text or args.kind or scope or marks):
-        raise Problem("There is nothing to change.", "", "Give a new TEXT, --kind, --tag, or a scope such as --folder.")
+        scope, scope_id = _chosen_scope(context)
+    changes_content = bool(args.text or args.kind or scope)
+    changes_marks = args.tag is not None or args.expires is not None
     memories, edited = context.engine.memory, None
-    if args.text or args.kind or scope:
+    if changes_content:
         edited = await memories.edit(
             args.memory, args.text or "", base=args.base, kind=args.kind or None, scope=scope, scope_id=scope_id
         )
-    if marks or edited is None:
+    if changes_marks:
         edited = await memories.mark(args.memory, tags=args.tag, expires=args.expires)
+    if edited is None:
+        raise Problem("There is nothing to change.", "", "Give a new TEXT, --kind, --tag, or a scope such as --folder.")
     _print_change(context, "Changed", edited)
 
 
 async def _pin(context: Invocation) -> None:
-    pin = context.args.action == "pin"
-    _print_change(context, "Pinned" if pin else "Unpinned", await context.engine.memory.pin(context.args.memory, pin))
+    pinned = context.args.action == "pin"
+    changed = await context.engine.memory.pin(context.args.memory, pinned)
+    _print_change(context, "Pinned" if pinned else "Unpinned", changed)
 
 
 async def _forget(context: Invocation) -> None:
     args, engine = context.args, context.engine
     if args.session or args.folder:
-        folder = str((context.folder / args.folder).resolve()) if args.folder else ""
-        session = engine.session(args.session).id if args.session else ""
-        forgotten = await (engine.memory.forget_session(session) if session else engine.memory.forget_folder(folder))
-        count = len(forgotten.proposals) - len(forgotten.skills)
-        rejected_text = f" Rejected {plural(count, 'open proposal')}." if count else ""
-        kept_text = "Kept what you wrote yourself."
-        forgotten_text = f"Forgot {len(forgotten.memories)} {'memory' if len(forgotten.memories) == 1 else 'memories'}."
-        context.out.write(f"{forgotten_text}{rejected_text} {kept_text}" + _restore_hint(forgotten.memories))
-        for skill in forgotten.skills:
-            context.out.write(_undone_skill_text(skill))
+        await _forget_source(context)
         return
     if not args.memory:
         raise Problem("There is nothing to forget.", "", "Name a memory, or give --session or --folder.")
@@ -144,6 +149,21 @@ async def _forget(context: Invocation) -> None:
         context.out.write("Permanently forgotten.")
         return
     _print_change(context, "Forgot", await engine.memory.forget(args.memory))
+
+
+async def _forget_source(context: Invocation) -> None:
+    """Forget everything that was learned from a session or for a folder."""
+    args, engine = context.args, context.engine
+    if args.session:
+        forgotten = await engine.memory.forget_session(engine.session(args.session).id)
+    else:
+        forgotten = await engine.memory.forget_folder(str((context.folder / args.folder).resolve()))
+    rejected = len(forgotten.proposals) - len(forgotten.skills)
+    rejected_text = f" Rejected {plural(rejected, 'open proposal')}." if rejected else ""
+    forgotten_text = f"Forgot {_memory_count(len(forgotten.memories))}.{rejected_text} Kept what you wrote yourself."
+    context.out.write(forgotten_text + _restore_hint(forgotten.memories))
+    for skill in forgotten.skills:
+        context.out.write(_undone_skill_text(skill))
 
 
 async def _restore(context: Invocation) -> None:
@@ -174,16 +194,15 @@ async def _rate(context: Invocation) -> None:
 async def _tidy(context: Invocation) -> None:
     if context.args.dry_run:
         preview = await context.engine.memory.preview_tidy()
-        for item, why in preview.archived:
-            context.out.write(f"Would archive {item.id}  {item.content.text}  ({why})")
+        for item, reason in preview.archived:
+            context.out.write(f"Would archive {item.id}  {item.content.text}  ({reason})")
         for proposal in preview.proposed:
             context.out.write(f"Would propose to {proposal.action}: {proposal.text}")
         if not preview.archived and not preview.proposed:
             context.out.write("There is nothing to tidy.")
         return
     result = await context.engine.memory.tidy()
-    count = len(result.archived)
-    context.out.write(f"Archived {count} {'memory' if count == 1 else 'memories'}." + _restore_hint(result.archived))
+    context.out.write(f"Archived {_memory_count(len(result.archived))}." + _restore_hint(result.archived))
     if result.proposed:
         context.out.write(f"Made {plural(len(result.proposed), 'proposal')}: journeyman proposals")
 
@@ -216,32 +235,48 @@ async def _export(context: Invocation) -> None:
 
 
 async def _import(context: Invocation) -> None:
-    scope, scope_id = _scope(context)
+    scope, scope_id = _chosen_scope(context)
     for name in context.args.files:
         result = await context.engine.memory.import_file(context.folder / name, scope=scope, scope_id=scope_id)
-        new, proposed = sum(saved.did == "created" for saved in result.saved), len(result.proposed)
+        new = sum(saved.did == "created" for saved in result.saved)
+        proposed = len(result.proposed)
         proposals_text = f" {plural(proposed, 'proposal')} to decide on: journeyman proposals." if proposed else ""
         context.out.write(f"{name}: {new} new, {len(result.saved) - new} already known.{proposals_text}")
 
 
-ACTIONS = {
-    "list": _list, "search": _search, "add": _add, "show": _show, "edit": _edit, "pin": _pin, "unpin": _pin,
-    "forget": _forget, "restore": _restore, "archive": _archive, "undo": _undo, "tidy": _tidy, "rate": _rate,
-    "log": _log,
-    "export": _export, "import": _import, "index": memory_index,
-}  # fmt: skip
+ACTIONS: Mapping[str, Callable[[Invocation], Awaitable[None]]] = MappingProxyType(
+    {
+        "list": _list,
+        "search": _search,
+        "add": _add,
+        "show": _show,
+        "edit": _edit,
+        "pin": _pin,
+        "unpin": _pin,
+        "forget": _forget,
+        "restore": _restore,
+        "archive": _archive,
+        "undo": _undo,
+        "tidy": _tidy,
+        "rate": _rate,
+        "log": _log,
+        "export": _export,
+        "import": _import,
+        "index": memory_index,
+    }
+)
 
 
-def _scope(context: Invocation) -> tuple[MemoryScope, str]:
-    """Return the scope that the arguments select, and its folder, agent or session. The default is everywhere."""
+def _chosen_scope(context: Invocation) -> ChosenScope:
+    """Return the scope that the arguments select. The default is everywhere."""
     args = context.args
     if args.folder:
-        return "folder", str((context.folder / args.folder).resolve())
-    if getattr(args, "agent", ""):
-        return "agent", args.agent
-    if getattr(args, "session", ""):
-        return "session", context.engine.session(args.session).id
-    return "everywhere", ""
+        return ChosenScope("folder", str((context.folder / args.folder).resolve()))
+    if args.agent:
+        return ChosenScope("agent", args.agent)
+    if args.session:
+        return ChosenScope("session", context.engine.session(args.session).id)
+    return ChosenScope("everywhere", "")
 
 
 def _print_memories(context: Invocation, memories: list[MemoryListing], empty: str) -> None:
@@ -260,8 +295,8 @@ def _print_saved(context: Invocation, result: SaveResult) -> None:
         context.out.write_json(_plain_memory(result.memory) | {"action": result.did, "contradicts": conflicts})
         return
     memory = result.memory
-    known_text = f"Already known, learned {memory.evidence} times now"
-    context.out.write(f"{'Added' if result.did == 'created' else known_text}: {memory.id}  {memory.content.text}")
+    outcome = "Added" if result.did == "created" else f"Already known, learned {memory.evidence} times now"
+    context.out.write(f"{outcome}: {memory.id}  {memory.content.text}")
     for other in result.conflicts:
         context.out.write(f"It contradicts {other.id}: {other.content.text}")
         context.out.write(f"Forget the one that is wrong: journeyman memory forget {other.id}")
@@ -272,20 +307,30 @@ def _print_change(context: Invocation, action: str, memory: Memory) -> None:
 
 
 def _memory_line(listing: MemoryListing) -> str:
-    memory = listing.memory
-    status = "" if memory.status == "active" else f", {memory.status}"
-    pinned = ", pinned" if memory.pinned else ""
-    marks = marks_of(memory.content)
-    pinned += f", rated {marks[USER_RATING]}" if USER_RATING in marks else ""
-    pinned += f", until {marks[EXPIRES]}" if EXPIRES in marks else ""
-    pinned += "".join(f" #{tag}" for tag in tags_of(memory.content))
-    scope = f", {memory.content.scope} {memory.content.scope_id}" if memory.content.scope_id else ""
+    memory, content = listing.memory, listing.memory.content
+    marks = marks_of(content)
+    state: str = listing.state
+    if memory.pinned:
+        state += ", pinned"
+    if USER_RATING in marks:
+        state += f", rated {marks[USER_RATING]}"
+    if EXPIRES in marks:
+        state += f", until {marks[EXPIRES]}"
+    state += "".join(f" #{tag}" for tag in tags_of(content))
+    if memory.status != "active":
+        state += f", {memory.status}"
+    if content.scope_id:
+        state += f", {content.scope} {content.scope_id}"
     match = f"  [{listing.score:.2f} {listing.match_reason}]" if listing.score else ""
-    return f"{memory.id}  {memory.content.kind}: {memory.content.text}  ({listing.state}{pinned}{status}{scope}){match}"
+    return f"{memory.id}  {content.kind}: {content.text}  ({state}){match}"
 
 
-def _rating_text(share: RunOutcomes) -> str:
-    return f"{share.good} of {share.rated} rated runs were good" if share.rated else "no rated runs"
+def _memory_count(count: int) -> str:
+    return f"{count} {'memory' if count == 1 else 'memories'}"
+
+
+def _rating_text(outcomes: RunOutcomes) -> str:
+    return f"{outcomes.good} of {outcomes.rated} rated runs were good" if outcomes.rated else "no rated runs"
 
 
 def _change_text(change: MemoryChange) -> str:
@@ -297,8 +342,11 @@ def _change_text(change: MemoryChange) -> str:
 
 
 def _restore_hint(forgotten: Sequence[str]) -> str:
-    further = f", and the same for {', '.join(forgotten[1:])}" if forgotten[1:] else ""
-    return f" Restore with: journeyman memory restore {forgotten[0]}{further}" if forgotten else ""
+    if not forgotten:
+        return ""
+    first, *others = forgotten
+    further = f", and the same for {', '.join(others)}" if others else ""
+    return f" Restore with: journeyman memory restore {first}{further}"
 
 
 def _undone_skill_text(proposal: Proposal) -> str:

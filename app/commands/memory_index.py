@@ -33,8 +33,8 @@ async def memory_index(context: Invocation) -> None:
 
 async def _enable(context: Invocation) -> None:
     """Set the embedding model; the default one is installed first if it is missing."""
-    folder = context.args.model
-    model = str((context.folder / folder).expanduser().resolve()) if folder else ""
+    path = context.args.model
+    model = str((context.folder / path).expanduser().resolve()) if path else ""
 
     def report(packages: list[str]) -> None:
         context.out.write_error(f"Installing {', '.join(packages)}…")
@@ -45,13 +45,13 @@ async def _enable(context: Invocation) -> None:
 async def _build(context: Invocation) -> None:
     last_reported = 0
 
-    def tell(count: int) -> None:
+    def report(count: int) -> None:
         nonlocal last_reported
         if count >= last_reported + PROGRESS_EVERY:
             last_reported = count
             context.out.write_error(f"{count:,} memories indexed")
 
-    await context.engine.memory.embed_missing(tell)
+    await context.engine.memory.embed_missing(report)
 
 
 def _print_status(context: Invocation, status: SemanticSearchStatus) -> None:

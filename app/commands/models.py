@@ -1,6 +1,6 @@
 """The command `models`: the model providers, their models and their API keys."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
 
@@ -14,7 +14,7 @@ from core.models.model_check import ModelCheck
 from core.settings.schema import Provider
 
 PROGRESS_S = 2.0  # seconds between two progress lines of a download
-SHOWN = 40  # most models printed per provider; --json prints all of them
+MAX_MODELS = 40  # most models printed per provider; --json prints all of them
 
 
 async def models(context: Invocation) -> int:
@@ -29,29 +29,41 @@ def reachable_providers(overview: ProvidersOverview) -> list[ProviderRow]:
 
 
 async def _list(context: Invocation) -> int:
-    embedded_models = await context.engine.providers.local_models.refresh()
+    local_models = (await context.engine.providers.local_models.refresh()).rows
     overview = await context.engine.providers_overview(fresh=True)
     if context.args.json:
-        for row in overview.providers:
-            context.out.write_json({"kind": "provider", **asdict(row)})
-        for embedded in embedded_models.rows:
-            context.out.write_json({"kind": "local_model", **asdict(embedded)})
-        defaults = {name: value for name, value in asdict(overview).items() if name != "providers"}
-        context.out.write_json({"kind": "models", **defaults})
+        _print_json(context, overview, local_models)
         return DONE
     write = context.out.write
     available = reachable_providers(overview)
     for row in available:
         _print_provider(row, write)
     write("Models that Journeyman runs on this computer:")
-    for embedded in embedded_models.rows:
-        write(f"  local/{embedded.name}  {_local_figures(embedded)}")
-    unavailable = [row for row in overview.providers if row not in available]
-    local = [f"{row.name} ({row.url})" for row in unavailable if not row.needs_key]
-    if local:
-        write(f"Not running here: {', '.join(local)}")
-    if without_key := [row.name for row in unavailable if row.needs_key]:
+    for model in local_models:
+        write(f"  local/{model.name}  {_local_figures(model)}")
+    _print_unavailable([row for row in overview.providers if row not in available], write)
+    _print_defaults(overview, write)
+    return DONE
+
+
+def _print_json(context: Invocation, overview: ProvidersOverview, local_models: Sequence[LocalModelRow]) -> None:
+    for row in overview.providers:
+        context.out.write_json({"kind": "provider", **asdict(row)})
+    for model in local_models:
+        context.out.write_json({"kind": "local_model", **asdict(model)})
+    defaults = {name: value for name, value in asdict(overview).items() if name != "providers"}
+    context.out.write_json({"kind": "models", **defaults})
+
+
+def _print_unavailable(rows: Sequence[ProviderRow], write: Callable[[str], None]) -> None:
+    if not_running := [f"{row.name} ({row.url})" for row in rows if not row.needs_key]:
+        write(f"Not running here: {', '.join(not_running)}")
+    if without_key := [row.name for row in rows if row.needs_key]:
         write(f"No API key: {', '.join(without_key)}. Set one: journeyman models key NAME")
+
+
+def _print_defaults(overview: ProvidersOverview, write: Callable[[str], None]) -> None:
+    """Print what applies to all providers: the model of new sessions, the keyring, the prices and the proxy."""
     write(f"New sessions use: {overview.model or 'no model; choose one: journeyman models use PROVIDER/MODEL'}")
     write(f"Keyring: {overview.keyring or 'none'}")
     if overview.keyring_error:
@@ -62,20 +74,21 @@ async def _list(context: Invocation) -> int:
     if overview.unused_proxy:
         hint = f"Use it: journeyman models proxy {overview.unused_proxy}"
         write(f"The environment names a proxy, which is not used. {hint}")
-    return DONE
 
 
 def _print_provider(row: ProviderRow, write: Callable[[str], None]) -> None:
-    key = f"API key: {row.key_from}" if row.key_from else "no API key needed" if not row.needs_key else "no API key"
+    key = "no API key" if row.needs_key else "no API key needed"
+    if row.key_from:
+        key = f"API key: {row.key_from}"
     write(f"{row.name}  {row.url}  ({row.api_format}; {key})")
     if row.error:
         write(f"  {row.error}")
     elif row.reachable is False:
         write("  Nothing listens at this address.")
-    for model in row.models[:SHOWN]:
+    for model in row.models[:MAX_MODELS]:
         write(f"  {model.name}  {_figures(model)}")
-    if len(row.models) > SHOWN:
-        write(f"  and {len(row.models) - SHOWN} more: journeyman models --json")
+    if len(row.models) > MAX_MODELS:
+        write(f"  and {len(row.models) - MAX_MODELS} more: journeyman models --json")
 
 
 def _figures(model: ModelRow) -> str:
@@ -86,7 +99,8 @@ def _figures(model: ModelRow) -> str:
         price = "free"
     else:
         price = f"${model.price_in:g} in, ${model.price_out:g} out ({model.price_from})"
-    return f"{window}, {price}" + (", no tool calls" if model.tools is False else "")
+    tools = ", no tool calls" if model.tools is False else ""
+    return f"{window}, {price}{tools}"
 
 
 async def _add(context: Invocation) -> int:
@@ -124,8 +138,8 @@ def _print_check(check: ModelCheck, context: Invocation) -> None:
     streams = {True: "yes", False: "no, the reply came in one piece", None: "unknown: the reply was empty"}
     tools = {True: "yes", False: "no", None: "unknown"}
     out.write(f"  Streams: {streams[check.streams]}")
-    why = f" ({check.tools_error.message} {check.tools_error.cause})" if check.tools_error else ""
-    out.write(f"  Calls tools: {tools[check.tools]}{why}")
+    reason = f" ({check.tools_error.message} {check.tools_error.cause})" if check.tools_error else ""
+    out.write(f"  Calls tools: {tools[check.tools]}{reason}")
     out.write(f"  Cost: {'unknown' if check.cost is None else f'${check.cost:.6f}'}")
     out.write(f"  Reply: {check.reply[:200] or '(empty)'}")
 
@@ -141,7 +155,8 @@ def _local_figures(row: LocalModelRow) -> str:
     parts = [f"{_gigabytes(row.size)}, needs {_gigabytes(row.memory)} of memory", row.license, state]
     if row.speed.reply:
         parts.append(f"writes {row.speed.reply:g} tokens/s")
-    return ", ".join(part for part in parts if part) + (f": {row.purpose}" if row.purpose else "")
+    purpose = f": {row.purpose}" if row.purpose else ""
+    return ", ".join(filter(None, parts)) + purpose
 
 
 def _progress(progress: DownloadProgress) -> str:
@@ -158,8 +173,9 @@ def _gigabytes(size: int) -> str:
 async def _pull(context: Invocation) -> int:
     """Download a model, or follow its download if the window has started one."""
     models = context.engine.providers.local_models
-    given = context.args.name
-    name = await models.add_address(given) if "://" in given else given.removeprefix("local/")
+    name = context.args.name.removeprefix("local/")
+    if "://" in name:
+        name = await models.add_address(name)
     started = models.start_download(name)
     try:
         while progress := await models.wait_for_download(name, PROGRESS_S):

@@ -9,14 +9,17 @@ from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import plural
 from core.domain.visible import visible
+from core.engine.services.package_contents import PackageContents
 from core.engine.services.packages import PackageOverview, skill_description
 from core.packages.package_source import is_git_address
 from core.settings.schema import server_location
 
 STATE_TEXTS = {
-    "trusted": "used", "untrusted": "not trusted yet", "changed": "not used, since it has changed",
+    "trusted": "used",
+    "untrusted": "not trusted yet",
+    "changed": "not used, since it has changed",
     "missing": "not used, since its files are missing or damaged",
-}  # fmt: skip
+}
 
 
 async def packages(context: Invocation) -> int:
@@ -91,7 +94,7 @@ def _print_overview(context: Invocation, overview: PackageOverview, first: str =
         return FAILED if overview.error else DONE
     if first:
         out.write(first)
-    for line in _lines(overview):
+    for line in _describe(overview):
         out.write(visible(line))
     if overview.error:
         out.print_error(overview.error)
@@ -101,23 +104,30 @@ def _print_overview(context: Invocation, overview: PackageOverview, first: str =
     return DONE
 
 
-def _lines(overview: PackageOverview) -> Iterator[str]:
+def _describe(overview: PackageOverview) -> Iterator[str]:
+    """Yield lines about where a package comes from, what it brings and what has changed since it was trusted."""
     package, contents = overview.package, overview.contents
     title = " ".join(filter(None, (contents.title or package.name, contents.version)))
     yield f"{title}: {STATE_TEXTS[overview.state]}"
     if contents.description:
         yield f"  {' '.join(contents.description.split())}"
-    inner = f" ({package.path})" if package.path else ""
-    yield f"  From {package.source}{inner}{_at_commit(overview)}"
+    inner_folder = f" ({package.path})" if package.path else ""
+    yield f"  From {package.source}{inner_folder}{_at_commit(overview)}"
     yield f"  Files {overview.digest}"
+    yield from _describe_contents(contents)
+    for change in overview.changed:
+        yield f"  Since you trusted it: {change}"
+
+
+def _describe_contents(contents: PackageContents) -> Iterator[str]:
     for hook in contents.hooks:
         tools = f" of {', '.join(hook.tools)}" if hook.tools else ""
         yield f"  Hook at {hook.on}{tools}, with your permissions: {hook.command}"
     for imported in contents.servers:
         keys = ", ".join(variable.name for variable in imported.server.variables)
         receives = f"; receives {keys}" if keys else ""
-        place = server_location(imported.server)
-        yield f"  MCP server {imported.server.name}, with your permissions: {place}{receives}"
+        location = server_location(imported.server)
+        yield f"  MCP server {imported.server.name}, with your permissions: {location}{receives}"
     for skill in contents.skills:
         yield f"  Skill {skill.name}: {' '.join(skill_description(skill).split())}"
         for finding in skill.findings:
@@ -127,17 +137,17 @@ def _lines(overview: PackageOverview) -> Iterator[str]:
         yield f"  Command /{command.name}: {command.description}"
     for reason in contents.unused:
         yield f"  Not used: {reason}"
-    for change in overview.changed:
-        yield f"  Since you trusted it: {change}"
 
 
 def _counts(overview: PackageOverview) -> str:
     contents = overview.contents
-    counts = (
-        (len(contents.hooks), "hook"), (len(contents.servers), "MCP server"), (len(contents.skills), "skill"),
-        (len(contents.commands), "command"),
-    )  # fmt: skip
-    return ", ".join(plural(count, noun) for count, noun in counts if count)
+    counts = {
+        "hook": len(contents.hooks),
+        "MCP server": len(contents.servers),
+        "skill": len(contents.skills),
+        "command": len(contents.commands),
+    }
+    return ", ".join(plural(count, noun) for noun, count in counts.items() if count)
 
 
 def _at_commit(overview: PackageOverview) -> str:
@@ -158,7 +168,7 @@ def _plain(overview: PackageOverview) -> dict[str, Any]:
         "hooks": [{"on": hook.on, "tools": hook.tools, "command": hook.command} for hook in contents.hooks],
         "servers": [asdict(imported.server) for imported in contents.servers],
         "skills": [{"name": skill.name, "description": skill_description(skill)} for skill in contents.skills],
-        "commands": [{"name": one.name, "description": one.description} for one in contents.commands],
+        "commands": [{"name": command.name, "description": command.description} for command in contents.commands],
         "unused": contents.unused,
         "changed": overview.changed,
         "error": asdict(overview.error) if overview.error else None,

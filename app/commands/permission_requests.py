@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.process.output import Output, iso_time
 from core.domain.permissions import PendingPermissionRequest, PermissionRequest, RuleScope, offered_scopes
@@ -13,27 +13,48 @@ from core.domain.trusted_files import WHY_PROTECTED
 from core.domain.visible import visible_exactly
 
 LABELS: dict[RuleScope, str] = {
-    "once": "Allow once", "run": "Allow for this run", "folder": "Allow in this folder", "always": "Allow always",
-}  # fmt: skip
+    "once": "Allow once",
+    "run": "Allow for this run",
+    "folder": "Allow in this folder",
+    "always": "Allow always",
+}
 INDENT = "\n    "
 
 
-def request_options(request: PermissionRequest) -> list[tuple[RuleScope, str]]:
-    """Return the scope and label of each option, in the order in which `pending` numbers them.
+class RequestOption(NamedTuple):
+    """An option of a permission request, as `pending` lists it."""
+
+    scope: RuleScope
+    label: str
+
+
+class ChosenApproval(NamedTuple):
+    """What `approve` allows: the option of an external agent with this ID or, if that is empty, scope and patterns."""
+
+    option_id: str
+    scope: RuleScope
+    patterns: Sequence[str]
+
+
+def request_options(request: PermissionRequest) -> list[RequestOption]:
+    """Return the options in the order in which `pending` numbers them.
 
     An external agent's request has options of its own. They are all returned with the scope `once`.
     """
     if request.options:
-        return [("once", f"{option.name}{'' if option.allows else ' (denies)'}") for option in request.options]
+        return [
+            RequestOption("once", option.name if option.allows else f"{option.name} (denies)")
+            for option in request.options
+        ]
     patterns = ", ".join(request.patterns)
     return [
-        (scope, LABELS[scope] + ("" if scope == "once" else f": {request.tool} {patterns}"))
+        RequestOption(scope, LABELS[scope] if scope == "once" else f"{LABELS[scope]}: {request.tool} {patterns}")
         for scope in offered_scopes(request)
     ]
 
 
-def approval(request: PermissionRequest, scope: RuleScope, number: int) -> tuple[str, RuleScope, Sequence[str]]:
-    """Return (option, scope, patterns): the ID of an external agent's option, or else the scope and patterns to allow.
+def choose_approval(request: PermissionRequest, scope: RuleScope, number: int) -> ChosenApproval:
+    """Return what the options of `approve` allow.
 
     `number` selects an option as numbered by `pending`; 0 selects by `scope` instead. Raise Problem if the request does
     not offer that option.
@@ -44,13 +65,13 @@ def approval(request: PermissionRequest, scope: RuleScope, number: int) -> tuple
             f"There is no option {number}.", "", f"Choose from 1 to {len(options)}; see `journeyman pending`."
         )
     if request.options:
-        return _option_id(request, scope, number), "once", ()
-    scopes = [offered_scope for offered_scope, _ in options]
-    scope = scopes[number - 1] if number else scope
-    if scope not in scopes:
-        do = "Approve it without --scope."
-        raise Problem("This request can only be approved once.", "Its effects cannot be undone, or vary.", do)
-    return "", scope, () if scope == "once" else request.patterns
+        return ChosenApproval(_option_id(request, scope, number), "once", ())
+    if number:
+        scope = options[number - 1].scope
+    if scope not in offered_scopes(request):
+        fix = "Approve it without --scope."
+        raise Problem("This request can only be approved once.", "Its effects cannot be undone, or vary.", fix)
+    return ChosenApproval("", scope, () if scope == "once" else request.patterns)
 
 
 def _option_id(request: PermissionRequest, scope: RuleScope, number: int) -> str:
@@ -59,8 +80,8 @@ def _option_id(request: PermissionRequest, scope: RuleScope, number: int) -> str
         return request.options[number - 1].id
     matches = [option.id for option in request.options if option.allows and option.persistent == (scope != "once")]
     if not matches:
-        do = "Choose one with --option N; see `journeyman pending`."
-        raise Problem("The agent offers no such option.", f"It offers {len(request.options)} of its own.", do)
+        fix = "Choose one with --option N; see `journeyman pending`."
+        raise Problem("The agent offers no such option.", f"It offers {len(request.options)} of its own.", fix)
     return matches[0]
 
 
@@ -82,8 +103,8 @@ def print_request(out: Output, pending: PendingPermissionRequest) -> None:
     if request.protected_paths:
         names = escape_lines(", ".join(request.protected_paths))
         out.write(f"  Approval lets it change {names}, {WHY_PROTECTED}.")
-    for number, (_, label) in enumerate(request_options(request), 1):
-        out.write(f"  {number}  {escape_lines(label)}")
+    for number, option in enumerate(request_options(request), 1):
+        out.write(f"  {number}  {escape_lines(option.label)}")
     change = "" if request.options else " | --change TEXT"
     out.write(f"Decide with: journeyman approve {request.id} [--option N{change}], or: journeyman deny {request.id}")
 
@@ -96,10 +117,13 @@ def escape_lines(text: str) -> str:
 def request_json(row: SessionRow, pending: PendingPermissionRequest) -> dict[str, Any]:
     """Return a request as the object that `pending --json` prints."""
     plain = dataclasses.asdict(pending.request)
-    labels = [{"label": label, "scope": scope} for scope, label in request_options(pending.request)]
-    more = {
+    options = [{"label": option.label, "scope": option.scope} for option in request_options(pending.request)]
+    return {
+        "kind": "permission",
+        "session": row.id,
+        "title": row.title,
+        **plain,
         "arguments": json.loads(pending.arguments or "{}"),
-        "options": labels,
+        "options": options,
         "requested_at": iso_time(pending.requested_at),
     }
-    return {"kind": "permission", "session": row.id, "title": row.title, **plain, **more}

@@ -12,24 +12,33 @@ from core.memory.approval import proposal_reasons
 
 async def proposals(context: Invocation) -> int:
     args, queue = context.args, context.engine.proposals
-    if args.action == "list":
-        listed = queue.list(None if args.all else "pending", args.of)
-        for proposal in listed:
-            _print_proposal(context, proposal)
-        if not listed and not args.json:
-            context.out.write("No proposals." if args.all else "No pending proposals.")
-        return DONE
-    if args.action == "show":
-        _show(context, queue.get(args.proposal))
-        return DONE
-    if args.action == "keep":
-        text = None if args.text is None else context.read_text(args.text)
-        decided = await queue.accept(args.proposal, text)
-    else:
-        decided = await (queue.reject if args.action == "reject" else queue.undo)(args.proposal)
-    result = f": {decided.result}" if decided.state == "accepted" and decided.result else ""
-    context.out.write(f"{decided.id} is {decided.state}{result}.")
+    match args.action:
+        case "list":
+            _list(context)
+        case "show":
+            _show(context, queue.get(args.proposal))
+        case "keep":
+            text = None if args.text is None else context.read_text(args.text)
+            _print_state(context, await queue.accept(args.proposal, text))
+        case "reject":
+            _print_state(context, await queue.reject(args.proposal))
+        case _:
+            _print_state(context, await queue.undo(args.proposal))
     return DONE
+
+
+def _list(context: Invocation) -> None:
+    args = context.args
+    listed = context.engine.proposals.list(None if args.all else "pending", args.of)
+    for proposal in listed:
+        _print_proposal(context, proposal)
+    if not listed and not args.json:
+        context.out.write("No proposals." if args.all else "No pending proposals.")
+
+
+def _print_state(context: Invocation, proposal: Proposal) -> None:
+    result = f": {proposal.result}" if proposal.state == "accepted" and proposal.result else ""
+    context.out.write(f"{proposal.id} is {proposal.state}{result}.")
 
 
 def _print_proposal(context: Invocation, proposal: Proposal) -> None:
@@ -52,10 +61,11 @@ def _show(context: Invocation, proposal: Proposal) -> None:
         return
     _print_proposal(context, proposal)
     if proposal.session:
-        rows = f", step {', '.join(map(str, proposal.steps))}" if proposal.steps else ""
-        context.out.write(f"from session {proposal.session}{rows}, by the {proposal.author}")
-    for reason in proposal_reasons(proposal) if proposal.target_kind == "memory" else ():
-        context.out.write(f"needs your decision: {reason}")
+        steps = f", step {', '.join(map(str, proposal.steps))}" if proposal.steps else ""
+        context.out.write(f"from session {proposal.session}{steps}, by the {proposal.author}")
+    if proposal.target_kind == "memory":
+        for reason in proposal_reasons(proposal):
+            context.out.write(f"needs your decision: {reason}")
     if proposal.text:
         print_diff(context, before or "", proposal.text)
 

@@ -14,7 +14,7 @@ LISTS = {"--archived": "archived", "--trash": "trash", "--all": "all"}
 
 def answer_quickly(argv: list[str]) -> bool:
     """Run a simple command without the engine. Return false, with nothing printed, if the command needs the engine."""
-    lines = _lines_of(argv)
+    lines = _output_lines(argv)
     if lines is None or not all(map(is_visible, lines)):
         return False
     try:
@@ -27,30 +27,30 @@ def answer_quickly(argv: list[str]) -> bool:
     return True
 
 
-def _lines_of(argv: list[str]) -> list[str] | None:
+def _output_lines(argv: list[str]) -> list[str] | None:
     """Return the lines that a command prints, or None if only the full program can run it."""
-    chosen = None
+    data_dir = None
     match argv:
         case ["--data-dir", folder, *rest] if folder and folder[0] != "-":
-            chosen, argv = folder, rest
+            data_dir, argv = folder, rest
         case [option, *rest] if option.startswith("--data-dir=") and option != "--data-dir=":
-            chosen, argv = option.partition("=")[2], rest
+            data_dir, argv = option.partition("=")[2], rest
     match argv:
         case ["--version" | "-V"]:
             from core import __version__
 
             return [f"journeyman {__version__}"]
         case ["sessions"]:
-            return _read(chosen)
+            return _read(data_dir)
         case ["sessions", option] if option in LISTS:
-            return _read(chosen, which=LISTS[option])
+            return _read(data_dir, which=LISTS[option])
         case ["show", session] if session and session[0] != "-":
-            return _read(chosen, session=session)
+            return _read(data_dir, session=session)
         case _:
             return None
 
 
-def _read(chosen: str | None, *, which: str = "", session: str = "") -> list[str] | None:
+def _read(data_dir: str | None, *, which: str = "", session: str = "") -> list[str] | None:
     """Return the lines of `show` if a session is given, else those of `sessions` for the list `which`.
 
     Return None if the database cannot be read in this quick way.
@@ -61,9 +61,9 @@ def _read(chosen: str | None, *, which: str = "", session: str = "") -> list[str
         return None
     from core.store.quick_reader import CANNOT_READ, QuickReader
 
-    lock = -1
+    lock: int | None = None
     try:
-        folder = data_folder_name(chosen)
+        folder = data_folder_name(data_dir)
         lock = os.open(os.path.join(folder, "lock"), os.O_RDWR)
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -71,16 +71,18 @@ def _read(chosen: str | None, *, which: str = "", session: str = "") -> list[str
         except BlockingIOError:
             in_use = True
         with QuickReader(folder, in_use=in_use) as reader:
-            rows = reader.sessions(session)
+            rows = reader.sessions(session)  # those whose ID begins so, or all
             if not session:
                 from app.commands.session_lines import list_lines
 
                 return list(list_lines(rows, which))
             from app.commands.timeline_lines import timeline_lines
 
-            return list(timeline_lines(rows[0], reader.steps(rows[0]))) if len(rows) == 1 else None
+            if len(rows) != 1:
+                return None
+            return list(timeline_lines(rows[0], reader.steps(rows[0])))
     except CANNOT_READ:
         return None
     finally:
-        if lock >= 0:
+        if lock is not None:
             os.close(lock)

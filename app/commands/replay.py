@@ -15,8 +15,7 @@ from core.domain.clock import SECOND
 from core.domain.events import EventRecord, Replied, UserMessage
 from core.domain.problems import Problem
 from core.domain.steps import OPEN_STATUSES
-from core.engine.history.replay import BeforeEvent, ReplayResult
-from core.engine.history.replay import replay_session as play
+from core.engine.history.replay import BeforeEvent, ReplayResult, replay_session
 from core.engine.history.stepped_replay import STEP_EVENTS
 from core.store.data_folder import open_data_folder
 from core.store.journal_update import JournalUpdate
@@ -30,11 +29,12 @@ def replay(home: Path, args: argparse.Namespace, out: Output) -> int:
     try:
         matches = reader.sessions_starting_with(args.session) if args.session else []
         if len(matches) != 1:
-            why = f"{len(matches)} sessions have such an ID." if matches else ""
-            raise Problem(f"There is no session {args.session!r}.", why, "List them with `journeyman sessions`.")
+            cause = f"{len(matches)} sessions have such an ID." if matches else ""
+            raise Problem(f"There is no session {args.session!r}.", cause, "List them with `journeyman sessions`.")
         with tempfile.TemporaryDirectory(prefix="journeyman-replay-") as folder, asyncio.Runner() as runner:
             pace = _wait_for_enter(out) if args.step else _wait_as_recorded(args.speed)
-            result = runner.run(play(reader, matches[0].id, Path(folder), _Printer(args.json, out, reader), pace))
+            printer = _Printer(args.json, out, reader)
+            result = runner.run(replay_session(reader, matches[0].id, Path(folder), printer, pace))
     finally:
         reader.close()
     return _print_result(result, args, out)
@@ -45,14 +45,15 @@ def _open_reader(home: Path, out: Output) -> Reader:
     path = data_folder.database_path(home)
     if not path.exists():
         raise Problem("There are no sessions yet.", f"{path} does not exist.", "Start one with `journeyman run`.")
-    lock, frozen = DataFolderLock(data_folder.lock_path(home)), False
+    lock = DataFolderLock(data_folder.lock_path(home))
+    immutable = False
     if lock.acquire():
         try:
-            frozen = _migrate(home, out)
+            immutable = _migrate(home, out)
         finally:
             lock.release()
     try:
-        return Reader(path, immutable=frozen)
+        return Reader(path, immutable=immutable)
     except ReadError as error:
         raise Problem("The database cannot be read.", f"{error}.", "Run `journeyman doctor`.") from error
 
@@ -60,8 +61,8 @@ def _open_reader(home: Path, out: Output) -> Reader:
 def _migrate(home: Path, out: Output) -> bool:
     """Open and close the database, which runs migrations; return whether it is read-only and has no WAL to read."""
     opened = open_data_folder(home)
-    for note in opened.warnings:
-        out.print_error(note, "warning")
+    for warning in opened.warnings:
+        out.print_error(warning, "warning")
     if opened.database:
         opened.database.close()
     return opened.immutable
@@ -117,8 +118,8 @@ def _wait_for_enter(out: Output) -> BeforeEvent:
 def _print_result(result: ReplayResult, args: argparse.Namespace, out: Output) -> int:
     regenerated, supplied = result.regenerated.total(), result.injected.total()
     if not args.json:
-        sums = f"{regenerated} made by the engine, {supplied} supplied to it"
-        out.write(f"Replayed {regenerated + supplied} events: {sums}.")
+        counts = f"{regenerated} made by the engine, {supplied} supplied to it"
+        out.write(f"Replayed {regenerated + supplied} events: {counts}.")
     for seq in result.differing:
         out.write_error(f"Event {seq}: this version of Journeyman would have written something else.")
     return FAILED if result.differing else DONE

@@ -25,9 +25,8 @@ async def rewind(context: Invocation) -> int:
     if args.undo:
         plan = await history.plan_undo(session, args.force)
     else:
-        plan = await history.plan_rewind(
-            session, await history.last_seq_of_step(session, args.to) if args.to else 1, args.force
-        )
+        target_seq = await history.last_seq_of_step(session, args.to) if args.to else 1
+        plan = await history.plan_rewind(session, target_seq, args.force)
     unknown = sorted(set(args.force) - {file.path for file in plan.files})
     if unknown:
         message = f"{visible_name(unknown[0])} is not one of the files."
@@ -37,11 +36,8 @@ async def rewind(context: Invocation) -> int:
         return DONE
     result = await history.rewind(session, plan)
     if not args.json:
-        context.out.write(
-            f"Reverted {plural(len(result.files), 'file')}, left {len(result.skipped)}."
-            if plan.files
-            else "Nothing to revert."
-        )
+        counts = f"Reverted {plural(len(result.files), 'file')}, left {len(result.skipped)}."
+        context.out.write(counts if plan.files else "Nothing to revert.")
         if result.files and not args.undo:
             context.out.write(f"Undo with: journeyman rewind {session} --undo")
     return FAILED if result.skipped else DONE

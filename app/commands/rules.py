@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
@@ -18,8 +18,15 @@ from core.engine.policy.permission_lists import describe_lists, new_rules
 from core.engine.policy.trust import RULE_TOOL as FOLDER_TRUST
 
 
+class RuleReach(NamedTuple):
+    """Where a rule applies: everywhere, or in the folder that the ID names."""
+
+    scope: RuleScope
+    scope_id: str
+
+
 async def rules(context: Invocation) -> int:
-    return await _ACTIONS[context.args.action](context)
+    return await ACTIONS[context.args.action](context)
 
 
 async def _list(context: Invocation) -> int:
@@ -41,7 +48,10 @@ async def _test(context: Invocation) -> int:
 
 async def _add(context: Invocation) -> int:
     args = context.args
-    draft = RuleDraft(args.effect, args.tool, args.pattern, *_scope(context, args.folder))
+    reach = _reach(context, args.folder)
+    draft = RuleDraft(
+        effect=args.effect, tool=args.tool, pattern=args.pattern, scope=reach.scope, scope_id=reach.scope_id
+    )
     rule = await context.engine.add_rule(draft)
     context.out.write(f"Added: {_rule_line(rule)}")
     return DONE
@@ -52,11 +62,17 @@ async def _edit(context: Invocation) -> int:
     rule = next((rule for rule in _saved_rules(context) if rule.id == args.rule), None)
     if rule is None or rule.tool == FOLDER_TRUST:
         raise Problem(f"There is no permission rule {args.rule!r}.", "", "List the rules with `journeyman rules`.")
-    scope: tuple[RuleScope, str] = (rule.scope, rule.scope_id)
+    reach = RuleReach(rule.scope, rule.scope_id)
     if args.everywhere or args.folder is not None:
-        scope = _scope(context, args.folder)
-    tool, pattern = args.tool or rule.tool, rule.pattern if args.pattern is None else args.pattern
-    changed = await context.engine.replace_rule(rule.id, RuleDraft(args.effect or rule.effect, tool, pattern, *scope))
+        reach = _reach(context, args.folder)
+    draft = RuleDraft(
+        effect=args.effect or rule.effect,
+        tool=args.tool or rule.tool,
+        pattern=rule.pattern if args.pattern is None else args.pattern,
+        scope=reach.scope,
+        scope_id=reach.scope_id,
+    )
+    changed = await context.engine.replace_rule(rule.id, draft)
     context.out.write(f"Saved: {_rule_line(changed)}")
     return DONE
 
@@ -96,8 +112,8 @@ def _saved_rules(context: Invocation) -> tuple[PermissionRule, ...]:
     return loaded.rules
 
 
-def _scope(context: Invocation, folder: str | None) -> tuple[RuleScope, str]:
-    return ("always", "") if folder is None else ("folder", str(context.path(folder)))
+def _reach(context: Invocation, folder: str | None) -> RuleReach:
+    return RuleReach("always", "") if folder is None else RuleReach("folder", str(context.path(folder)))
 
 
 def _rule_line(rule: PermissionRule) -> str:
@@ -110,7 +126,8 @@ def _rule_line(rule: PermissionRule) -> str:
 async def print_decision(context: Invocation, command: str, folder: Path, mode: Mode = DEFAULT_MODE) -> int:
     """Print whether a new session in this folder could run a command, and why. The command is not executed."""
     result = await context.engine.test_command(command, folder, mode)
-    sandbox, decision = result.sandbox, _decision_json(result.decision)
+    sandbox = result.sandbox
+    decision = _decision_json(result.decision)
     if context.args.json:
         conditions = {"command": command, "folder": result.folder, "mode": mode, "sandbox": sandbox.level}
         sandbox_off = sandbox.disabled.message if sandbox.disabled else ""
@@ -123,12 +140,12 @@ async def print_decision(context: Invocation, command: str, folder: Path, mode: 
     return DONE
 
 
-def _decision_json(verdict: PolicyDecision) -> dict[str, Any]:
-    match verdict:
-        case Allowed(reason=cause, rule_id=rule):
-            return {"decision": "allowed", "reason": cause, "rule_id": rule}
-        case Denied(reason=reason, rule_id=rule):
-            return {"decision": "denied", "reason": reason, "rule_id": rule}
+def _decision_json(decision: PolicyDecision) -> dict[str, Any]:
+    match decision:
+        case Allowed(reason=reason, rule_id=rule_id):
+            return {"decision": "allowed", "reason": reason, "rule_id": rule_id}
+        case Denied(reason=reason, rule_id=rule_id):
+            return {"decision": "denied", "reason": reason, "rule_id": rule_id}
         case NeedsApproval(request=request):
             return {
                 "decision": "asks",
@@ -138,7 +155,7 @@ def _decision_json(verdict: PolicyDecision) -> dict[str, Any]:
             }
 
 
-_ACTIONS: Mapping[str, Callable[[Invocation], Awaitable[int]]] = {
+ACTIONS: Mapping[str, Callable[[Invocation], Awaitable[int]]] = {
     "list": _list,
     "test": _test,
     "add": _add,

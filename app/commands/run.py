@@ -82,17 +82,18 @@ def _external_agent(context: Invocation) -> str:
     if not name or name in engine.profiles():
         return ""
     is_configured = any(agent.name == name for agent in engine.external_agents.list())
+    is_command = " " in name or "/" in name
     known = next((agent for agent in known_agents() if agent.settings.name == name), None)
     if known and not is_configured:
         add = f"journeyman agents add {shlex.join((name, *known.settings.argv()))}"
         install = "" if is_installed(known.settings) else f"Install it: {known.install}. "
         raise Problem(f"The external agent {name} is not added.", "", f"{install}Add it: {add}")
-    return f"{AGENT_PREFIX}{name}" if is_configured or " " in name or "/" in name else ""
+    return f"{AGENT_PREFIX}{name}" if is_configured or is_command else ""
 
 
 async def demo(context: Invocation) -> int:
     turns = DEMO_TURNS if context.args.max_turns is None else context.args.max_turns
-    run_started = RunStarted(SCRIPTED, turns, Text(demo_script()))
+    run_started = RunStarted(model=SCRIPTED, max_turns=turns, script=Text(demo_script()))
     return await _begin(context, DEMO_TASK, sample_folder(context.data_folder), run_started)
 
 
@@ -117,10 +118,10 @@ async def resume(context: Invocation) -> int:
 
 def _last_session(engine: Engine) -> str:
     """Return the most recently active session that can be resumed."""
-    rows = [row for row in engine.sessions() if row.status in RESUMABLE and not (row.parent or row.trashed)]
+    rows = [row for row in engine.sessions() if row.status in RESUMABLE and not row.parent and not row.trashed]
     if not rows:
-        why = "None is interrupted, paused or waiting."
-        raise Problem("There is no session to resume.", why, "List them with `journeyman sessions`.")
+        cause = "None is interrupted, paused or waiting."
+        raise Problem("There is no session to resume.", cause, "List them with `journeyman sessions`.")
     return max(rows, key=lambda row: row.updated_at).id
 
 

@@ -74,8 +74,8 @@ async def _watch(context: Invocation) -> None:
         elif result.session:
             out.write(f"{result.schedule.id} started session {result.session}: {result.schedule.task}")
         else:
-            why = result.schedule.error or "The time was missed, and is skipped."
-            out.write(f"{result.schedule.id} did not start. {why}")
+            reason = result.schedule.error or "The time was missed, and is skipped."
+            out.write(f"{result.schedule.id} did not start. {reason}")
 
     def report(problem: Problem) -> None:
         out.print_error(problem.details)

@@ -9,8 +9,11 @@ if TYPE_CHECKING:
     from core.domain.sessions import SessionRow
 
 EMPTY_TEXTS = {
-    "": "No sessions.", "all": "No sessions.", "archived": "No archived sessions.", "trash": "The trash is empty.",
-}  # fmt: skip
+    "": "No sessions.",
+    "all": "No sessions.",
+    "archived": "No archived sessions.",
+    "trash": "The trash is empty.",
+}
 
 
 def list_lines(rows: "Iterable[SessionRow]", which: str) -> "Iterator[str]":
@@ -28,7 +31,9 @@ def is_listed(row: "SessionRow", which: str) -> bool:
     """Return whether a session is in the list `which`; archived and trashed sessions are listed only on request."""
     if which == "trash":
         return row.trashed > 0
-    return not row.trashed and (which == "all" or (row.archived > 0) == (which == "archived"))
+    if row.trashed:
+        return False
+    return which == "all" or (row.archived > 0) == (which == "archived")
 
 
 def _title(row: "SessionRow") -> str:

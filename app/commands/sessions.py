@@ -1,5 +1,6 @@
 """The commands `sessions`, which lists and searches sessions, and `show`, which prints one."""
 
+from collections.abc import Sequence
 from datetime import date
 
 from app.commands.failures import show_runs as show_runs
@@ -11,6 +12,7 @@ from app.process.output import event_json, iso_time
 from core.domain.search_query import SessionQuery, matches_filters, parse_query
 from core.domain.sessions import SessionRow
 from core.store.backup import local_date
+from core.store.search import SearchHit
 
 
 async def sessions(context: Invocation) -> int:
@@ -18,8 +20,9 @@ async def sessions(context: Invocation) -> int:
         return await _search(context, context.args.search)
     rows, which = context.engine.sessions(), context.args.which
     if context.args.json:
-        for row in (row for row in rows if is_listed(row, which)):
-            context.out.write_json(session_json(row))
+        for row in rows:
+            if is_listed(row, which):
+                context.out.write_json(session_json(row))
     else:
         for line in list_lines(rows, which):
             context.out.write(line)
@@ -43,7 +46,8 @@ async def show(context: Invocation) -> int:
 
 def session_json(row: SessionRow) -> dict[str, object]:
     """Return a session as a JSON object. A cost of 0 with tokens means that the price is unknown, so it is null."""
-    plain = row._asdict() | {"cost": row.cost or (None if row.tokens else 0.0)}
+    price_is_unknown = not row.cost and row.tokens
+    plain = row._asdict() | {"cost": None if price_is_unknown else row.cost}
     return plain | {"created_at": iso_time(row.created_at), "updated_at": iso_time(row.updated_at)}
 
 
@@ -56,11 +60,7 @@ async def _search(context: Invocation, text: str) -> int:
     title_matches = [row for row in context.engine.sessions() if _has_words(query, row, today)]
     hits = await context.engine.search(text)
     if context.args.json:
-        rows = {row.id: row for row in title_matches}
-        rows |= {hit.session: context.engine.session(hit.session) for hit in hits}
-        for name, row in rows.items():
-            places = [{"seq": hit.seq, "kind": hit.kind, "at": iso_time(hit.at)} for hit in hits if hit.session == name]
-            context.out.write_json({**session_json(row), "hits": places})
+        _print_hits_as_json(context, title_matches, hits)
         return DONE
     if backlog := context.engine.exchange.search_backlog():
         context.out.print_warning(f"{backlog:,} imported events are not indexed yet. Search again in a moment.")
@@ -71,6 +71,16 @@ async def _search(context: Invocation, text: str) -> int:
     if not title_matches and not hits:
         context.out.write("No session matches." if query.filters else "No session contains these words.")
     return DONE
+
+
+def _print_hits_as_json(context: Invocation, title_matches: Sequence[SessionRow], hits: Sequence[SearchHit]) -> None:
+    """Print each session that matches, with its events that match."""
+    rows = {row.id: row for row in title_matches}
+    rows |= {hit.session: context.engine.session(hit.session) for hit in hits}
+    for session, row in rows.items():
+        in_session = [hit for hit in hits if hit.session == session]
+        hits_json = [{"seq": hit.seq, "kind": hit.kind, "at": iso_time(hit.at)} for hit in in_session]
+        context.out.write_json({**session_json(row), "hits": hits_json})
 
 
 def _has_words(query: SessionQuery, row: SessionRow, today: date) -> bool:

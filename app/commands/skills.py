@@ -15,8 +15,11 @@ from core.skills.transfer import inspect_skills
 from core.timeline.text_diff import diff_texts
 
 STATE_TEXTS = {
-    "enabled": "", "shadowed": "hidden by another of its name", "changed": "changed since you trusted it",
-}  # fmt: skip
+    "enabled": "",
+    "shadowed": "hidden by another of its name",
+    "changed": "changed since you trusted it",
+}
+MAX_DESCRIPTION_CHARS = 90
 
 
 async def skills(context: Invocation) -> int:
@@ -35,14 +38,14 @@ async def _list(context: Invocation) -> int:
             context.out.write_json(asdict(row))
             continue
         state = STATE_TEXTS.get(row.state, row.state)
-        marks = ", ".join(mark for mark in ("pinned" if row.pinned else "", state) if mark)
-        context.out.write(f"{row.name}  ({row.source}{', ' + marks if marks else ''})  {_summary(row)}")
+        notes = ", ".join(filter(None, (row.source, "pinned" if row.pinned else "", state)))
+        context.out.write(f"{row.name}  ({notes})  {_summary(row)}")
     return DONE
 
 
 def _summary(row: SkillRow) -> str:
     text = " ".join(row.description.split()) or row.error
-    return text if len(text) <= 90 else text[:89] + "…"
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1] + "…"
 
 
 async def _show(context: Invocation) -> int:
@@ -70,17 +73,18 @@ async def _show(context: Invocation) -> int:
 
 async def _check(context: Invocation) -> int:
     reports = await asyncio.to_thread(inspect_skills, _path(context))
+    all_valid = True
     for report in reports:
         errors = sum(finding.level == "error" for finding in report.findings)
+        all_valid = all_valid and not errors and not report.error
         if context.args.json:
             plain = {"name": report.name, "valid": not errors and not report.error, "trouble": report.error}
-            context.out.write_json(plain | {"findings": [asdict(f) for f in report.findings]})
+            context.out.write_json(plain | {"findings": [asdict(finding) for finding in report.findings]})
             continue
         result = report.error or (plural(errors, "error") if errors else "valid")
         context.out.write(f"{report.name}: {result}")
         _print_findings(context, report.findings)
-    has_errors = any(report.error or any(f.level == "error" for f in report.findings) for report in reports)
-    return FAILED if has_errors else DONE
+    return DONE if all_valid else FAILED
 
 
 async def _add(context: Invocation) -> int:
@@ -90,7 +94,8 @@ async def _add(context: Invocation) -> int:
         row = next((row for row in await engine.list() if row.key == result.key), None)
         if args.trust and result.version and row:
             await engine.trust(row.key, row.digest)
-        _print_import(context, result, trusted=args.trust or bool(row and row.state not in ("untrusted", "changed")))
+        was_trusted = row is not None and row.state not in ("untrusted", "changed")
+        _print_import(context, result, trusted=args.trust or was_trusted)
     return DONE if any(result.version for result in results) else FAILED
 
 
@@ -123,7 +128,12 @@ async def _save(context: Invocation) -> int:
         _print_result(context, saved, f"Saved {result.key}, version {result.version}.")
         _print_findings(context, result.findings)
         return DONE
-    conflicts = sum(part.kind == "clash" for part in result.hunks)
+    _print_save_conflict(context, result)
+    return FAILED
+
+
+def _print_save_conflict(context: Invocation, result: SkillSaveConflict) -> None:
+    conflicts = sum(hunk.kind == "clash" for hunk in result.hunks)
     plain = {
         "key": result.key,
         "base": result.base,
@@ -135,9 +145,8 @@ async def _save(context: Invocation) -> int:
     message = f"Not saved: version {latest.number} was saved since version {result.base}, by {latest.author}"
     no_conflicts = "there are no conflicts, so save the text `merged` of --json"
     hint = plural(conflicts, "conflict") if conflicts else no_conflicts
-    compare = f"Compare with `journeyman skills diff {args.name} {result.base}`."
+    compare = f"Compare with `journeyman skills diff {context.args.name} {result.base}`."
     _print_result(context, plain, f"{message}; {hint}. {compare}")
-    return FAILED
 
 
 async def _export(context: Invocation) -> int:
@@ -162,9 +171,12 @@ async def _history(context: Invocation) -> int:
 
 async def _diff(context: Invocation) -> int:
     for diff in await context.engine.skills.diff(await _key(context), context.args.a, context.args.b):
-        context.out.write(
-            f"{diff.path}" + (" (added)" if diff.before is None else " (removed)" if diff.after is None else "")
-        )
+        if diff.before is None:
+            context.out.write(f"{diff.path} (added)")
+        elif diff.after is None:
+            context.out.write(f"{diff.path} (removed)")
+        else:
+            context.out.write(diff.path)
         if diff.text:
             print_diff(context, diff.before or "", diff.after or "")
     return DONE

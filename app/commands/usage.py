@@ -1,11 +1,13 @@
 """The command `usage`: prints tokens, cost and time by day, model, folder or agent profile."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
 from core.domain.clock import SECOND, now
 from core.domain.memory import DAY
+from core.store.usage import UsageRow
 from core.timeline.usage_export import usage_csv, usage_metrics
 from core.timeline.usage_totals import UsageTotals, group_usage, sum_usage
 
@@ -14,32 +16,42 @@ DEFAULT_AGENT = "(default)"  # the name that is printed for runs without an agen
 
 async def usage(context: Invocation) -> int:
     args, out = context.args, context.out
-    now_us = now()
-    since = max(0, now_us - int(timedelta(days=args.days).total_seconds()) * SECOND) if args.days else 0
-    rows = await context.engine.model_usage(since, now_us + DAY if args.days else 0)
+    rows = await _usage_rows(context)
     if args.csv:
         out.write(usage_csv(rows).rstrip("\n"))
-        return DONE
-    if args.prometheus:
+    elif args.prometheus:
         out.write(usage_metrics(rows).rstrip("\n"))
-        return DONE
-    sums = group_usage(rows, args.by)
-    if args.by == "agent" and not args.json:
-        sums = [total if total.name else total._replace(name=DEFAULT_AGENT) for total in sums]
-    if args.json:
-        for total in sums:
+    elif args.json:
+        for total in group_usage(rows, args.by):
             out.write_json({args.by: total.name, **_plain(total)})
-        return DONE
-    if not rows:
+    elif rows:
+        _print_table(context, rows)
+    else:
         out.write("No usage.")
-        return DONE
-    width = max(len(total.name) for total in sums)
-    for total in (*sums, sum_usage(rows, "all")):
+    return DONE
+
+
+async def _usage_rows(context: Invocation) -> Sequence[UsageRow]:
+    """Return the usage of the last days that --days names, or of all days."""
+    days = context.args.days
+    if not days:
+        return await context.engine.model_usage(0, 0)
+    now_us = now()
+    since = max(0, now_us - int(timedelta(days=days).total_seconds()) * SECOND)
+    return await context.engine.model_usage(since, now_us + DAY)
+
+
+def _print_table(context: Invocation, rows: Sequence[UsageRow]) -> None:
+    """Print one line for each group, and one for all of them."""
+    totals = group_usage(rows, context.args.by)
+    if context.args.by == "agent":
+        totals = [total if total.name else total._replace(name=DEFAULT_AGENT) for total in totals]
+    width = max(len(total.name) for total in totals)
+    for total in (*totals, sum_usage(rows, "all")):
         tokens = f"{total.tokens:>12,} tokens" if total.counted else f"{'tokens unknown':>19}"
         replies = f"{total.replies:6} {'reply' if total.replies == 1 else 'replies':7}"
         usage_text = f"{replies}  {tokens}  {_cost(total):>22}  {_time(total)}"
-        out.write(f"{total.name:{width}}  {usage_text}")
-    return DONE
+        context.out.write(f"{total.name:{width}}  {usage_text}")
 
 
 def _plain(total: UsageTotals) -> dict[str, object]:

@@ -83,7 +83,7 @@ class CommandServer:
         try:
             if not is_own_user(writer.get_extra_info("socket")):
                 return
-            if request := _request(await _first_line(reader)):
+            if request := _parse_request(await _first_line(reader)):
                 self._working.add(task)
                 await self._serve_one(request, reader, writer)
                 writer.close()
@@ -97,13 +97,13 @@ class CommandServer:
 
     async def _serve_one(self, request: "_Request", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         def send(name: str, value: object) -> None:
-            writer.write(json.dumps({name: value}).encode() + b"\n")
+            writer.write(_message(name, value))
 
         handlers: list[LineHandler] = []
         out = Output(lambda text: send("out", text), lambda text: send("err", text), handlers.append)
         send("begun", True)
         async with asyncio.TaskGroup() as tasks:
-            command = tasks.create_task(self._perform(request.typed, request.folder, out))
+            command = tasks.create_task(self._perform(request.argv, request.folder, out))
             input_relay = tasks.create_task(_relay_input(reader, handlers))
             await asyncio.wait({command, input_relay}, return_when=asyncio.FIRST_COMPLETED)
             if not command.done():
@@ -119,14 +119,20 @@ async def _relay_input(reader: asyncio.StreamReader, handlers: list[LineHandler]
     with suppress(ConnectionError, ValueError):
         while line := await reader.readline():
             for on_line in handlers:
-                on_line(_typed(line))
+                on_line(_input_line(line))
 
 
-def _typed(line: bytes) -> bytes:
+def _input_line(line: bytes) -> bytes:
+    """Return the line of input in a message of the client; an empty line if the message is invalid."""
     try:
         return str(json.loads(line)["in"]).encode()
     except (ValueError, RecursionError, KeyError, TypeError):
         return b"\n"
+
+
+def _message(name: str, value: object, **more: object) -> bytes:
+    """Encode a message as a line of JSON."""
+    return json.dumps({name: value, **more}).encode() + b"\n"
 
 
 async def _first_line(reader: asyncio.StreamReader) -> bytes:
@@ -137,24 +143,24 @@ async def _first_line(reader: asyncio.StreamReader) -> bytes:
 
 
 class _Request(NamedTuple):
-    typed: list[str]
+    argv: list[str]
     folder: Path
 
 
-def _request(line: bytes) -> _Request | None:
+def _parse_request(line: bytes) -> _Request | None:
     """Parse a request; None if it is invalid."""
     try:
-        plain = json.loads(line)
+        request = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    match plain:
-        case {"typed": list(typed), "folder": str(folder)} if all(isinstance(word, str) for word in typed):
-            return _Request(typed, Path(folder))
+    match request:
+        case {"typed": list(argv), "folder": str(folder)} if all(isinstance(word, str) for word in argv):
+            return _Request(argv, Path(folder))
         case _:
             return None
 
 
-async def run_in_owner(path: Path, typed: list[str], folder: Path, out: Output) -> int | None:
+async def run_in_owner(path: Path, argv: list[str], folder: Path, out: Output) -> int | None:
     """Run a command in the process that holds the data folder (the owner), and return its exit code.
 
     Return None if no process listens on the socket, or if it exits before the command begins.
@@ -172,11 +178,10 @@ async def run_in_owner(path: Path, typed: list[str], folder: Path, out: Output) 
         )
     reply = _Reply(out)
     try:
-        writer.write(json.dumps({"typed": typed, "folder": str(folder)}).encode() + b"\n")
-        if out.read_input and ("acp" in typed or {"mcp", "serve"} <= set(typed)):  # the commands that read input
-            out.read_input(
-                lambda line: writer.write(json.dumps({"in": line.decode("utf-8", "replace")}).encode() + b"\n")
-            )
+        writer.write(_message("typed", argv, folder=str(folder)))
+        reads_input = "acp" in argv or {"mcp", "serve"} <= set(argv)
+        if out.read_input and reads_input:
+            out.read_input(lambda line: writer.write(_message("in", line.decode("utf-8", "replace"))))
         await reply.follow(reader)
     except asyncio.CancelledError:
         writer.write_eof()  # the owner then stops the command, and sends its last lines

@@ -55,7 +55,8 @@ class CrashHandler:
         self._on_damage = on_damage
         self._log: IO[str] | None = None
         self._fatal: IO[str] | None = None
-        self._before = sys.excepthook, threading.excepthook
+        self._original_hook = sys.excepthook
+        self._original_thread_hook = threading.excepthook
         self._reported: Counter[str] = Counter()
         self.previous_crash: CrashReport | None = None
 
@@ -68,12 +69,14 @@ class CrashHandler:
         except OSError:  # the folder is not writable, so `faulthandler` writes to standard error
             self._fatal = None
         faulthandler.enable(self._fatal or sys.stderr)
-        self._before = sys.excepthook, threading.excepthook
+        self._original_hook = sys.excepthook
+        self._original_thread_hook = threading.excepthook
         sys.excepthook = self._uncaught
         threading.excepthook = lambda args: self.report(args.exc_value or args.exc_type())
 
     def close(self) -> None:
-        sys.excepthook, threading.excepthook = self._before
+        sys.excepthook = self._original_hook
+        threading.excepthook = self._original_thread_hook
         if self._fatal:
             faulthandler.disable()
             self._fatal.close()
@@ -148,14 +151,14 @@ def report_internal_error(error: BaseException, folder: Path, out: "Output") -> 
     If the log cannot be written, the whole report is printed.
     """
     crash = make_crash_report(error)
-    do = f"Send the report in {folder / CRASH_LOG} to the developer; secrets are redacted."
+    fix = f"Send the report in {folder / CRASH_LOG} to the developer; secrets are redacted."
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with _open_private(folder / CRASH_LOG) as log:
             _append(log, crash.report)
     except OSError:
-        do = f"Send this report to the developer; secrets are redacted.\n{crash.report}"
-    out.print_error(ErrorDetails(f"Internal error: {crash.line}.", "Everything shown so far is saved.", do))
+        fix = f"Send this report to the developer; secrets are redacted.\n{crash.report}"
+    out.print_error(ErrorDetails(f"Internal error: {crash.line}.", "Everything shown so far is saved.", fix))
 
 
 def make_crash_report(error: BaseException) -> CrashReport:
@@ -169,14 +172,15 @@ def format_report(text: str) -> str:
     qt = getattr(sys.modules.get("PySide6"), "__version__", "not loaded")
     import platform  # slow to import, and seldom needed
 
-    head = f"Journeyman {__version__}, Python {platform.python_version()}, Qt {qt}"
-    return _redacted(f"{head}\n{platform.platform()}\n{text}")
+    versions = f"Journeyman {__version__}, Python {platform.python_version()}, Qt {qt}"
+    return _redacted(f"{versions}\n{platform.platform()}\n{text}")
 
 
 def _redacted(text: str) -> str:
     home = str(Path.home())
-    text = Redactor(secrets_in_environment(os.environ)).redact(text.replace(home, "~") if len(home) > 1 else text)
-    return visible(text)
+    if len(home) > 1:
+        text = text.replace(home, "~")
+    return visible(Redactor(secrets_in_environment(os.environ)).redact(text))
 
 
 def _append(file: IO[str], report: str) -> None:

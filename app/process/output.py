@@ -50,24 +50,24 @@ class Output:
         """Print a value as one line of JSON."""
         self.write(ascii_json(json.dumps(plain, separators=(",", ":"))))
 
-    def print_error(self, trouble: ErrorDetails, label: str = "error") -> None:
+    def print_error(self, error: ErrorDetails, label: str = "error") -> None:
         """Print an error, its cause and, as a hint, its fix to standard error."""
-        line = f"{label}: {trouble.message} {trouble.cause}".rstrip()
+        line = f"{label}: {error.message} {error.cause}".rstrip()
         if len(line) <= MAX_WIDTH and "\n" not in line:
             self.write_error(line)
         else:
-            self.write_error(f"{label}: {trouble.message}")
-            if trouble.cause:
-                self.write_error(f"{' ' * len(label)}  {trouble.cause}")
-        if trouble.fix:
-            self.write_error(f"hint: {trouble.fix}")
+            self.write_error(f"{label}: {error.message}")
+            if error.cause:
+                self.write_error(f"{' ' * len(label)}  {error.cause}")
+        if error.fix:
+            self.write_error(f"hint: {error.fix}")
 
     def print_warning(self, text: str) -> None:
         self.print_error(ErrorDetails(text), "warning")
 
-    def print_usage_error(self, trouble: ErrorDetails, usage: str) -> None:
+    def print_usage_error(self, error: ErrorDetails, usage: str) -> None:
         """Print a usage error, followed by the usage line of the command."""
-        self.print_error(trouble)
+        self.print_error(error)
         self.write_error(usage)
 
 
@@ -154,27 +154,27 @@ def in_writer_thread(out: Output) -> Iterator[Output]:
     from queue import SimpleQueue
     from threading import Thread
 
-    lines: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+    writes: SimpleQueue[Callable[[], None] | None] = SimpleQueue()  # None ends the thread
     errors: list[OSError | Problem] = []
 
     def work() -> None:
-        while line := lines.get():
+        while write_line := writes.get():
             try:
-                line()
+                write_line()
             except (OSError, Problem) as error:
                 errors.append(error)
 
     def write(text: str) -> None:
         if errors:
             raise errors[0]
-        lines.put(partial(out.write, text))
+        writes.put(partial(out.write, text))
 
     thread = Thread(target=work, name="lines", daemon=True)
     thread.start()
     try:
-        yield Output(write, lambda text: lines.put(partial(out.write_error, text)), out.read_input)
+        yield Output(write, lambda text: writes.put(partial(out.write_error, text)), out.read_input)
     finally:
-        lines.put(None)
+        writes.put(None)
         thread.join()
     if errors:
         raise errors[0]
@@ -196,13 +196,18 @@ def event_json(entry: "EventRecord", read_blob: Callable[[str], bytes]) -> dict[
         EVENT_KINDS,  # slow to import; most commands and the window's first paint need no events
     )
 
-    head = {"session": entry.session, "seq": entry.seq, "run": entry.run, "at": iso_time(entry.at)}
-    fields = {field.name: getattr(entry.event, field.name) for field in dataclasses.fields(entry.event)}
-    values = {name: _plain(value, read_blob) for name, value in fields.items()}
-    return {**head, "kind": EVENT_KINDS[type(entry.event)], **values}
+    return {
+        "session": entry.session,
+        "seq": entry.seq,
+        "run": entry.run,
+        "at": iso_time(entry.at),
+        "kind": EVENT_KINDS[type(entry.event)],
+        **_plain(entry.event, read_blob),
+    }
 
 
 def _plain(value: Any, read_blob: Callable[[str], bytes]) -> Any:
+    """Return a value as JSON: long texts in full, records as objects."""
     from core.domain.text import Text
 
     if isinstance(value, Text):

@@ -124,17 +124,18 @@ def _connect_services(
     catalog = ModelCatalog(lambda: settings.current, secrets, os.environ, settings.change, local_models)
     rules = RuleStore(opened.path, opened.database, frozen=opened.immutable)
     skills = SkillService(_open_skills(opened, packages), rules)
-    memory_store, search, memories = _open_memories(opened, settings)
+    memory_store = MemoryStore(opened.path, opened.database, index_terms, frozen=opened.immutable)
+    search = _semantic_search(memory_store, settings)
+    memories = Memories(memory_store, semantic_search=search)
     proposals = ProposalStore(opened.path, opened.database, journal, frozen=opened.immutable)
     RunRecorder(journal, memories, lambda: settings.current.memory, partial(memory_limits, folder))
-
     tool_contexts = _ToolContextFactory(
         folder=folder, settings=settings, updates=drafts, memories=memories,
         proposals=proposals, web=web, servers=servers, safe=safe,
     )  # fmt: skip
     prepare = partial(
         prepare_start, home=folder, rule_store=rules, safe=safe, skills=skills,
-        unconfigured=lambda: () if web.host else (SEARCH_WEB,), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
+        unconfigured=partial(_unconfigured_tools, web), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
         needs_compact=catalog.needs_compact_prompt,
     )  # fmt: skip
     factory = RunFactory(
@@ -151,7 +152,6 @@ def _connect_services(
         proposals, memories, mcp_servers, PackageService(packages, mcp_servers),
         ExternalAgents(settings, agents, journal), markdown_to_html,
     )  # fmt: skip
-    reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
     return Services(
         engine=engine,
         runs=runs,
@@ -163,7 +163,7 @@ def _connect_services(
         memories=memories,
         memory_store=memory_store,
         proposals=proposals,
-        reviews=reviews,
+        reviews=SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets),
         semantic_search=search,
         local_models=local_models,
     )
@@ -185,8 +185,8 @@ class _ToolContextFactory:
     def open(self, workspace: Path, session: str) -> ToolContext:
         """Return the context for a run of a session in `workspace`. Raise Problem if that folder is not safe."""
 
-        def on_output(call: str, printed: bytes) -> None:
-            self.updates.publish(LiveUpdate(session, call=call, output=printed))
+        def on_output(call: str, output: bytes) -> None:
+            self.updates.publish(LiveUpdate(session, call=call, output=output))
 
         # A fork of an imported session may name a folder from another computer.
         refuse_unsafe_folder(workspace, self.folder)
@@ -207,11 +207,19 @@ class _ToolContextFactory:
         )
 
 
+def _unconfigured_tools(web: WebSearch) -> tuple[str, ...]:
+    return () if web.host else (SEARCH_WEB,)
+
+
 def _local_models(folder: Path, settings: SettingsFile) -> LocalModels:
     def options() -> LocalModelOptions:
-        now = settings.current
+        current = settings.current
         return LocalModelOptions(
-            now.proxy, now.local_idle_minutes * 60.0, now.local_threads, now.local_window, now.local_gpu_layers
+            proxy=current.proxy,
+            idle_s=current.local_idle_minutes * 60.0,
+            threads=current.local_threads,
+            window=current.local_window,
+            gpu_layers=current.local_gpu_layers,
         )
 
     return LocalModels(folder / "models", options, os.environ, find=partial(find_models, os.environ, Path.home()))
@@ -222,11 +230,10 @@ def _open_skills(opened: DataFolder, packages: PackageIndex) -> SkillLibrary:
     return SkillLibrary(store, SkillDisk(home_folder(), packages=packages.trusted_folders))
 
 
-def _open_memories(opened: DataFolder, settings: SettingsFile) -> tuple[MemoryStore, SemanticSearch, Memories]:
-    store = MemoryStore(opened.path, opened.database, index_terms, frozen=opened.immutable)
+def _semantic_search(store: MemoryStore, settings: SettingsFile) -> SemanticSearch:
     search = SemanticSearch(store, lambda: settings.current.embedding_model if settings.current.memory else "")
     settings.listen(lambda _: search.retry())
-    return store, search, Memories(store, semantic_search=search)
+    return search
 
 
 async def _recover(services: Services) -> None:

@@ -34,7 +34,7 @@ class TerminationWatch:
         self._handlers = dict(handlers)
         self._save = save
         self._deadline: float | None = None
-        self._number = 0
+        self._received_signal = 0
         self._thread: threading.Thread | None = None
         if sys.platform != "win32":
             self._start()
@@ -73,7 +73,8 @@ class TerminationWatch:
                 if byte == HEARD:
                     self._deadline = time.monotonic() + SHUTDOWN_S
                 elif byte in self._handlers and self._deadline is None:
-                    self._number, self._deadline = byte, time.monotonic() + UNRESPONSIVE_S
+                    self._received_signal = byte
+                    self._deadline = time.monotonic() + UNRESPONSIVE_S
                     self._call(self._handle)
                 else:
                     self._call(_ignore)  # wake the loop, so that Python runs its own handler of the signal
@@ -85,13 +86,13 @@ class TerminationWatch:
     def _handle(self) -> None:
         """Confirm to the watching thread that the loop reacts, then call the handler. Called in the event loop."""
         os.write(self._write, bytes([HEARD]))
-        self._handlers[self._number]()
+        self._handlers[self._received_signal]()
 
     def _exit(self) -> None:
         try:
             self._save()
         finally:
-            os._exit(128 + self._number)
+            os._exit(128 + self._received_signal)
 
 
 def _ignore(*_: object) -> None:

@@ -12,8 +12,9 @@ from ui.base.window_state import WindowState
 
 RestartMode = Literal["usual", "safe"]
 SAFE_OPTION = "--safe"
-SAID = "restored"
-WHY = "not_restored"
+# Keys of the window state under which the result is stored: a message, or the three parts of an error.
+MESSAGE_KEY = "restored"
+ERROR_KEYS = ("not_restored/0", "not_restored/1", "not_restored/2")
 
 
 def restore_backup(folder: Path, name: str, state: WindowState) -> None:
@@ -24,29 +25,33 @@ def restore_backup(folder: Path, name: str, state: WindowState) -> None:
     try:
         aside = restore(path, backup_folder(path) / f"journeyman-{Path(name).name}.db")
     except Problem as problem:
-        for number, part in enumerate((problem.details.message, problem.details.cause, problem.details.fix)):
-            state.set_text(f"{WHY}/{number}", part)
+        error = problem.details
+        for key, part in zip(ERROR_KEYS, (error.message, error.cause, error.fix), strict=True):
+            state.set_text(key, part)
     else:
         aside_text = f" The data as it was is kept next to it as {aside.name}." if aside else ""
-        state.set_text(SAID, f"The backup of {name} was restored.{aside_text}")
+        state.set_text(MESSAGE_KEY, f"The backup of {name} was restored.{aside_text}")
     state.flush()
 
 
 def take_restore_result(state: WindowState) -> str | ErrorDetails | None:
     """Return the stored result of a restore, a message or an error, and remove it; None if there is none."""
-    message = state.text(SAID)
-    parts = [state.text(f"{WHY}/{number}") for number in range(3)]
-    for name in (SAID, *(f"{WHY}/{number}" for number in range(3))):
-        state.set_text(name, "")
+    result = state.text(MESSAGE_KEY)
+    message, cause, fix = (state.text(key) for key in ERROR_KEYS)
+    for key in (MESSAGE_KEY, *ERROR_KEYS):
+        state.set_text(key, "")
     state.flush()
-    if parts[0]:
-        return ErrorDetails(*parts)
-    return message or None
+    if message:
+        return ErrorDetails(message, cause, fix)
+    return result or None
 
 
 def restart(mode: RestartMode = "usual") -> None:
     """Replace this process by a new one with the same arguments, with or without --safe."""
-    frozen = getattr(sys, "frozen", False)
-    argv = [argument for argument in (sys.argv[1:] if frozen else sys.orig_argv[1:]) if argument != SAFE_OPTION]
+    is_bundled = getattr(sys, "frozen", False)
+    arguments = sys.argv[1:] if is_bundled else sys.orig_argv[1:]
+    argv = [argument for argument in arguments if argument != SAFE_OPTION]
+    if mode == "safe":
+        argv.append(SAFE_OPTION)
     restore_path()
-    os.execv(sys.executable, [sys.executable, *argv, *([SAFE_OPTION] if mode == "safe" else [])])
+    os.execv(sys.executable, [sys.executable, *argv])

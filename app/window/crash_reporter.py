@@ -31,9 +31,9 @@ class CrashReporter(QObject):
         if self._dialog:
             self._dialog.add(crash.report)
         elif crash.line in self._seen:
-            do = self.tr("The report is in {file}, in the data folder.").format(file=CRASH_LOG)
+            fix = self.tr("The report is in {file}, in the data folder.").format(file=CRASH_LOG)
             self._window.show_error(
-                ErrorDetails(self.tr("The same internal error occurred again."), f"{crash.line}.", do)
+                ErrorDetails(self.tr("The same internal error occurred again."), f"{crash.line}.", fix)
             )
         else:
             self._open(

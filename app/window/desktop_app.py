@@ -82,7 +82,7 @@ class DesktopApp(QObject):
         self._state = state
         self._folder = folder
         self._safe = safe
-        self._look = self._chosen(theme_name(app, state))
+        self._look = self._load_look(theme_name(app, state))
         apply_theme(app, self._look.theme, self._look.fonts)
         self.window = MainWindow(shell, self._look, Selection(), state, data_folder=folder)
         KeyboardFocus(app, self)
@@ -100,9 +100,9 @@ class DesktopApp(QObject):
         self._open_files: Callable[[Sequence[str]], None] = self._files.extend
         self.files_requested.connect(self._open_other_files, Qt.ConnectionType.QueuedConnection)
         self.error_occurred.connect(self.window.show_error, Qt.ConnectionType.QueuedConnection)
-        self._set: Callable[[str, Any], None] = lambda name, value: self._use(name, value)
+        self._save_setting: Callable[[str, Any], None] = lambda name, value: self._apply_setting(name, value)
         self.window.theme_toggle_requested.connect(self._toggle_theme)
-        self.window.setting_changed.connect(self._use)
+        self.window.setting_changed.connect(self._apply_setting)
         self.window.restore_requested.connect(self._exit_to_restore)
         self._start_task: StartTask = lambda work, _name: work.close()  # drops work until the controllers exist
         self.backup = ""  # the backup to restore after the window is closed; empty for none
@@ -112,7 +112,7 @@ class DesktopApp(QObject):
         guard.has_tray = QSystemTrayIcon.isSystemTrayAvailable
         guard.background_requested.connect(self._continue_in_background)
         guard.stop_requested.connect(lambda: self._start_task(self._pause_and_quit(), "quit"))
-        guard.remembered.connect(lambda action: self._set("on_close", action))
+        guard.remembered.connect(lambda action: self._save_setting("on_close", action))
         self.window.runs_ended.connect(self._on_runs_ended)
         app.styleHints().colorSchemeChanged.connect(lambda _: self._follow_system())
         self.window.scale_requested.connect(self._scale)
@@ -126,22 +126,22 @@ class DesktopApp(QObject):
 
     async def run_until_closed(self) -> None:
         """Run until the window is closed, all runs have ended and the database is closed."""
-        loop, leaving = asyncio.get_running_loop(), asyncio.Event()
+        window_closed = asyncio.Event()
         self._crash_handler.open()
-        loop.set_exception_handler(self._crash_handler.handle_loop_exception)
-        self.window.closed.connect(leaving.set)
+        asyncio.get_running_loop().set_exception_handler(self._crash_handler.handle_loop_exception)
+        self.window.closed.connect(window_closed.set)
         watch = TerminationWatch(dict.fromkeys((signal.SIGTERM, signal.SIGINT), self._shell.shut_down), self._save)
         self._stall_log.start()
         # From here on, this thread must not import anything: it would wait for the imports of the engine's thread.
         engine = self.engine
         engine.start()
         controller = WindowController(self.window, engine, self._start_demo, str(self._folder))
-        self._set = controller.settings.change
+        self._save_setting = controller.settings.change
         self._open_files = controller.imports.import_files
         self._start_task = controller.tasks.start
         controller.tasks.start(self._begin(engine), "meet the engine")
         try:
-            await leaving.wait()
+            await window_closed.wait()
         finally:
             await controller.tasks.close()
             engine.shut_down()
@@ -179,14 +179,17 @@ class DesktopApp(QObject):
         The window opens the database only now: the engine may have repaired it before.
         """
         opened = await engine.opened()
-        for note in opened.warnings:
-            self.window.show_error(note)
+        for warning in opened.warnings:
+            self.window.show_error(warning)
         if self._crash_handler.previous_crash:
             self._crash_reporter.show_previous(self._crash_handler.previous_crash)
         if self._safe:
             self.window.show_error(SAFE_MODE_NOTICE)
-        if result := take_restore_result(self._state):
-            self.window.toast.show_message(result) if isinstance(result, str) else self.window.show_error(result)
+        restore_result = take_restore_result(self._state)
+        if isinstance(restore_result, str):
+            self.window.toast.show_message(restore_result)
+        elif restore_result:
+            self.window.show_error(restore_result)
         self._reader = opened.open_reader()
         self.window.open_log(self._reader)
         for show in (self.window.show_first, self.window.show_waiting, engine.allow_imports):
@@ -198,7 +201,7 @@ class DesktopApp(QObject):
         for note in settings.notes:
             self.window.show_error(note)
         for setting in fields(settings.current):  # the file may have been changed while the window was closed
-            self._use(setting.name, getattr(settings.current, setting.name))
+            self._apply_setting(setting.name, getattr(settings.current, setting.name))
         # Test the sandbox now, so that the first command does not wait for it.
         sandbox = await engine.ask(lambda engine: engine.sandbox_status())
         self.window.status.show_sandbox(sandbox.level, _sandbox_text(sandbox))
@@ -250,11 +253,11 @@ class DesktopApp(QObject):
     async def _pause_and_quit(self) -> None:
         """Pause the running sessions, wait until their current steps have ended, and quit."""
         running, dialog = self.window.session_index.running, QuitDialog(self._look, self._shell)
-        going = True
+        is_waiting = True
 
         def stop_waiting() -> None:
-            nonlocal going
-            going = False
+            nonlocal is_waiting
+            is_waiting = False
 
         dialog.rejected.connect(stop_waiting)
         dialog.quit_requested.connect(self._shell.shut_down)
@@ -263,12 +266,12 @@ class DesktopApp(QObject):
             for row in running():
                 with suppress(Problem):  # the run has ended meanwhile
                     await self.engine.ask(partial(_pause, row.id))
-            while going and (rows := running()):
+            while is_waiting and (rows := running()):
                 dialog.show_running(rows)
                 await asyncio.sleep(QUIT_CHECK_S)
         finally:
             dialog.deleteLater()
-        if going:
+        if is_waiting:
             self._shell.shut_down()
 
     def _on_runs_ended(self, rows: Sequence[SessionRow]) -> None:
@@ -280,8 +283,8 @@ class DesktopApp(QObject):
 
     def _is_out_of_reach(self) -> bool:
         """Return whether the window is hidden, there is no tray icon to show it, and no session is running."""
-        hidden = not self._shell.isVisible() and not self.window.close_guard.has_tray()
-        return hidden and not self.window.session_index.running()
+        can_be_shown = self._shell.isVisible() or self.window.close_guard.has_tray()
+        return not can_be_shown and not self.window.session_index.running()
 
     async def _quit_if_out_of_reach(self) -> None:
         await asyncio.sleep(NOTIFICATION_S)  # leave time to show the notification of the last run
@@ -296,15 +299,17 @@ class DesktopApp(QObject):
     async def _start_demo(self, bridge: "Bridge") -> str:
         async def start(engine: "Engine") -> str:
             # Imported here, in the engine's thread, so that the window's thread does not wait.
-            from app.commands.run import DEMO_TASK, demo_script
+            from app.commands.run import DEMO_TASK, DEMO_TURNS, demo_script
             from core.domain.events import RunStarted
             from core.domain.text import Text
             from core.models.catalog import SCRIPTED
             from core.workspace.sample_folder import sample_folder
 
             folder = sample_folder(self._folder)
-            began = RunStarted(SCRIPTED, 60, Text(demo_script()), interactive=True, mode="auto")
-            return await engine.start(DEMO_TASK, folder, began)
+            run_started = RunStarted(
+                model=SCRIPTED, max_turns=DEMO_TURNS, script=Text(demo_script()), interactive=True, mode="auto"
+            )
+            return await engine.start(DEMO_TASK, folder, run_started)
 
         return await bridge.ask(start)
 
@@ -314,32 +319,39 @@ class DesktopApp(QObject):
             "reduced": self.tr("Commands are partly sandboxed"),
             "none": self.tr("Commands are not sandboxed"),
         }
-        result = self.tr("Tested on this computer: {}.").format(status.name)
-        if status.gaps and not status.install_command:
-            result += " " + self.tr("Allow bubblewrap to create user namespaces, so that it prevents this too.")
-        result = str(status.disabled) if status.disabled else result
+        if status.disabled:
+            result = str(status.disabled)
+        else:
+            result = self.tr("Tested on this computer: {}.").format(status.name)
+            if status.gaps and not status.install_command:
+                result += " " + self.tr("Allow bubblewrap to create user namespaces, so that it prevents this too.")
         SandboxDialog(self._look, titles[status.level], result, status.gaps, status.install_command, self._shell).open()
 
     def _toggle_theme(self) -> None:
         name = "light" if self._look.theme.dark else "dark"
-        self._choose("theme", name)
+        self._change_setting("theme", name)
         announce(self.window, self.window.tr("Light theme") if name == "light" else self.window.tr("Dark theme"))
 
     def _scale(self, direction: int) -> None:
         """Make the text one step larger (1) or smaller (-1), or reset it (0)."""
+        if direction == 0:
+            self._set_scale(100)
+            return
         percent = round(self._state.number("scale", 1.0) * 100)
         nearest = min(range(len(SCALES)), key=lambda index: abs(SCALES[index] - percent))
         step = min(max(nearest + direction, 0), len(SCALES) - 1)
-        scale = SCALES[step] if direction else 100
-        self._choose("font_scale", scale)
-        announce(self.window, self.window.tr("Text size {}%").format(scale))
+        self._set_scale(SCALES[step])
 
-    def _choose(self, name: str, value: object) -> None:
+    def _set_scale(self, percent: int) -> None:
+        self._change_setting("font_scale", percent)
+        announce(self.window, self.window.tr("Text size {}%").format(percent))
+
+    def _change_setting(self, name: str, value: object) -> None:
         """Apply a setting to the window, then save it. If saving fails, the setting lasts until the window closes."""
-        self._use(name, value)
-        self._set(name, value)
+        self._apply_setting(name, value)
+        self._save_setting(name, value)
 
-    def _use(self, name: str, value: object) -> None:
+    def _apply_setting(self, name: str, value: object) -> None:
         """Apply a setting if it concerns the window: at the start and after each change.
 
         Theme and text size are also stored for the first paint of the next start.
@@ -354,7 +366,7 @@ class DesktopApp(QObject):
             return
         self._apply_look()
 
-    def _theme(self) -> str:
+    def _theme_name(self) -> str:
         chosen = self._state.text("theme")
         if chosen in THEMES:
             return chosen
@@ -366,7 +378,7 @@ class DesktopApp(QObject):
 
     def _apply_look(self) -> None:
         """Apply the theme and text size if they have changed. Restyling all widgets is slow."""
-        look = self._chosen(self._theme())
+        look = self._load_look(self._theme_name())
         if look != self._look:
             self._look = look
             self._shell.setUpdatesEnabled(False)  # until the restyle, so that nothing is painted in mixed colors
@@ -377,7 +389,7 @@ class DesktopApp(QObject):
         self.window.restyle(self._look)
         self._shell.setUpdatesEnabled(True)
 
-    def _chosen(self, theme: str) -> Look:
+    def _load_look(self, theme: str) -> Look:
         return Look(load_theme(theme), load_fonts(self._state.number("scale", 1.0)))
 
     def _open_other_files(self, files: list[str]) -> None:
@@ -393,7 +405,8 @@ class DesktopApp(QObject):
 
     def _exit_to_restore(self, backup: str) -> None:
         """Exit, so that the database is closed and the caller of `run` can restore the backup."""
-        self.backup, self.restart_mode = backup, "usual"
+        self.backup = backup
+        self.restart_mode = "usual"
         self._shell.shut_down()
 
     def _exit_to_restart(self, safe: bool) -> None:

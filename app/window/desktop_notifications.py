@@ -20,6 +20,7 @@ ANSWER_S = 5.0
 UNREAD_SIGNALS = 32
 OPEN = "default"  # the action of a click on the notification itself
 USUAL_DURATION = -1
+NONE_REPLACED = 0  # instead of the number of a notification that the new one replaces
 
 
 class DesktopNotifications(QObject):
@@ -36,26 +37,26 @@ class DesktopNotifications(QObject):
     def __init__(self, bridge: Bridge, start_task: StartTask, parent: QObject) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self._start = start_task
+        self._start_task = start_task
         self._router: DBusRouter | None = None
-        self._markup = False
+        self._supports_markup = False
         self._sessions: dict[int, str] = {}  # the session of each notification on screen, by the notification's number
 
     def start(self) -> None:
         """Connect to the desktop, and receive clicks until the program ends."""
-        self._start(self._bridge.ask(lambda _: self._serve()), "notifications")
+        self._start_task(self._bridge.ask(lambda _: self._serve()), "notifications")
 
     def show(self, session: str, title: str, text: str) -> None:
         """Show a notification; a later one of the same session replaces it."""
         if self._router is None:
             self.unavailable.emit(session, title, text)
         else:
-            self._start(self._bridge.ask(lambda _: self._show(session, title, text)), "notify")
+            self._start_task(self._bridge.ask(lambda _: self._show(session, title, text)), "notify")
 
     def withdraw(self) -> None:
         """Remove all notifications from the screen, because the user is looking at the window."""
         if self._sessions and self._router is not None:
-            self._start(self._bridge.ask(lambda _: self._withdraw()), "notify")
+            self._start_task(self._bridge.ask(lambda _: self._withdraw()), "notify")
 
     async def _serve(self) -> None:
         try:
@@ -64,16 +65,15 @@ class DesktopNotifications(QObject):
         except ImportError:  # jeepney is installed only on Linux
             return
         rule = MatchRule(type="signal", interface=NAME, path=PATH)
-        with suppress(
-            OSError, KeyError, ValueError, asyncio.IncompleteReadError
-        ):  # there is no session bus, or it ended
+        # The errors mean that there is no session bus, or that it ended.
+        with suppress(OSError, KeyError, ValueError, asyncio.IncompleteReadError):
             async with open_dbus_router() as router:
                 bus = Proxy(message_bus, router)
                 await bus.AddMatch(rule)
                 capabilities = await self._call(router, "GetCapabilities")
                 if capabilities is None:
                     return
-                self._markup = "body-markup" in capabilities[0]
+                self._supports_markup = "body-markup" in capabilities[0]
                 with router.filter(rule, bufsize=UNREAD_SIGNALS) as signals:
                     self._router = router
                     while True:
@@ -83,7 +83,8 @@ class DesktopNotifications(QObject):
     def _on_signal(self, message: "Message") -> None:
         from jeepney import HeaderFields
 
-        number, member = message.body[0], message.header.fields.get(HeaderFields.member)
+        number = message.body[0]
+        member = message.header.fields.get(HeaderFields.member)
         if member == "ActionInvoked" and number in self._sessions:
             self.clicked.emit(self._sessions[number])
         elif member == "NotificationClosed":
@@ -91,10 +92,10 @@ class DesktopNotifications(QObject):
 
     async def _show(self, session: str, title: str, text: str) -> None:
         router = self._router
-        earlier = next((number for number, shown in self._sessions.items() if shown == session), 0)
-        body = text.replace("&", "&amp;") if self._markup else text
+        replaced = next((number for number, shown in self._sessions.items() if shown == session), NONE_REPLACED)
+        body = text.replace("&", "&amp;") if self._supports_markup else text
         hints = {"desktop-entry": ("s", ICON)}
-        values = ("Journeyman", earlier, ICON, title, body, [OPEN, self.tr("Open")], hints, USUAL_DURATION)
+        values = ("Journeyman", replaced, ICON, title, body, [OPEN, self.tr("Open")], hints, USUAL_DURATION)
         answer = await self._call(router, "Notify", "susssasa{sv}i", values) if router else None
         if answer is None:
             self.unavailable.emit(session, title, text)
@@ -102,7 +103,7 @@ class DesktopNotifications(QObject):
             self._sessions[answer[0]] = session
 
     async def _withdraw(self) -> None:
-        for number in [*self._sessions]:
+        for number in list(self._sessions):
             if self._router:
                 await self._call(self._router, "CloseNotification", "u", (number,))
 

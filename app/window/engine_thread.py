@@ -14,7 +14,7 @@ from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
 from core.store.journal_update import CommandEnded, JournalUpdate, MemoriesChanged, SessionsPurged
 from ui.base.feed import Feed
-from ui.text.markdown import preload_parser
+from ui.text.markdown_blocks import preload_parser
 
 if TYPE_CHECKING:
     from app.process.command_server import CommandRunner
@@ -59,7 +59,7 @@ class EngineThread:
         self._report = report
         self._safe = safe
         self.failed = False
-        self._leaving: Future[None] = Future()
+        self._shutting_down: Future[None] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._requests: set[asyncio.Task[Any]] = set()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
@@ -80,13 +80,13 @@ class EngineThread:
         """Run `work` on the engine's event loop once the engine is ready. Awaited on the window's event loop."""
         await self.opened()
         engine = await asyncio.wrap_future(self._engine)
-        if self._leaving.done():
+        if self._shutting_down.done():
             raise asyncio.CancelledError
         if engine is None or self.failed:
             raise Problem("The engine has stopped.", "An internal error ended it.", "Restart Journeyman.")
 
-        async def do() -> T:
-            if self._leaving.done():
+        async def work_on_engine() -> T:
+            if self._shutting_down.done():
                 raise asyncio.CancelledError
             task = asyncio.current_task()
             assert task is not None
@@ -97,7 +97,7 @@ class EngineThread:
                 self._requests.discard(task)
 
         assert self._loop is not None
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(do(), self._loop))
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work_on_engine(), self._loop))
 
     def shut_down(self) -> None:
         """Begin to stop the runs, close the database and end the thread.
@@ -105,15 +105,15 @@ class EngineThread:
         Return at once; wait for the future `ended`.
         """
         self.allow_imports()
-        if not self._leaving.done():
-            self._leaving.set_result(None)
+        if not self._shutting_down.done():
+            self._shutting_down.set_result(None)
 
     def _run(self) -> None:
         factory = getattr(asyncio, "ProactorEventLoop", asyncio.SelectorEventLoop)
         try:
             loop = factory()
             loop.set_exception_handler(self._handle_loop_exception)
-            run_event_loop(loop, self._live(), self._requests, self._report)
+            run_event_loop(loop, self._open_and_run(), self._requests, self._report)
         except BaseException as error:
             self.failed = True
             if self._opened.done():
@@ -125,7 +125,7 @@ class EngineThread:
                 self._engine.set_result(None)
             self.ended.set_result(None)
 
-    async def _live(self) -> None:
+    async def _open_and_run(self) -> None:
         from core.store.data_folder import open_data_folder
 
         preload_parser()
@@ -159,7 +159,7 @@ class EngineThread:
             # Imported only now, because it would delay the engine.
             from app.window.background_tasks import run_background_tasks
 
-            await run_background_tasks(services, self._leaving, self._report, safe=self._safe)
+            await run_background_tasks(services, self._shutting_down, self._report, safe=self._safe)
         finally:
             await end_requests(self._requests)  # a request uses the services, so it must end before they close
             await owner.close()

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.domain.problems import Problem
 from core.engine.api.engine import Engine
+from core.settings.schema import Settings
 
 Report = Callable[[BaseException], None]
 
@@ -22,42 +23,64 @@ async def run_live_exchange(engine: Engine, window_closed: Future[None], report:
     unsubscribe = engine.settings.listen(lambda _: changed.set())
     closing = asyncio.wrap_future(window_closed)
     closing.add_done_callback(lambda _: changed.set())
-    port, address = 0, ""
-    send_task: asyncio.Task[None] | None = None
-    watch_task: asyncio.Task[None] | None = None
     try:
         async with asyncio.TaskGroup() as tasks:
+            exchange = _LiveExchange(engine, tasks, report)
             while not closing.done():
                 changed.clear()
-                settings = engine.settings.current
-                if settings.otlp_receive_port != port:
-                    port = settings.otlp_receive_port
-                    await _tried(engine.exchange.receive_traces(port, report), report)
-                if settings.otlp_export_url != address:
-                    address = settings.otlp_export_url
-                    if send_task:
-                        send_task.cancel()
-                    work = _tried(engine.exchange.send_traces(address, report), report) if address else None
-                    send_task = tasks.create_task(work, name="send traces") if work else None
-                if settings.watch_sessions != bool(watch_task):
-                    if watch_task:
-                        watch_task.cancel()
-                    work = engine.exchange.follow_sessions(Path.home(), report) if settings.watch_sessions else None
-                    watch_task = tasks.create_task(work, name="watch others") if work else None
+                await exchange.apply(engine.settings.current)
                 await changed.wait()
-            for task in (send_task, watch_task):
-                if task:
-                    task.cancel()
+            exchange.cancel_tasks()
     finally:
         unsubscribe()
-        if port:
-            with suppress(Problem):
-                await engine.exchange.receive_traces(0)
+        with suppress(Problem):
+            await engine.exchange.receive_traces(0)  # closes the port
 
 
-async def _tried(work: Coroutine[Any, Any, None], report: Report) -> None:
-    """Run `work`; pass a Problem to `report` instead of raising it."""
-    try:
-        await work
-    except Problem as problem:
-        report(problem)
+class _LiveExchange:
+    """What is received, sent and followed now."""
+
+    def __init__(self, engine: Engine, tasks: asyncio.TaskGroup, report: Report) -> None:
+        self._exchange = engine.exchange
+        self._tasks = tasks
+        self._report = report
+        self._receive_port = 0
+        self._export_url = ""
+        self._send_task: asyncio.Task[None] | None = None
+        self._follow_task: asyncio.Task[None] | None = None
+
+    async def apply(self, settings: Settings) -> None:
+        """Start and stop what has changed in the settings."""
+        if settings.otlp_receive_port != self._receive_port:
+            self._receive_port = settings.otlp_receive_port
+            await self._report_problem(self._exchange.receive_traces(self._receive_port, self._report))
+        if settings.otlp_export_url != self._export_url:
+            self._export_url = settings.otlp_export_url
+            self._restart_sending()
+        if settings.watch_sessions and self._follow_task is None:
+            following = self._exchange.follow_sessions(Path.home(), self._report)
+            self._follow_task = self._tasks.create_task(following, name="follow sessions")
+        elif not settings.watch_sessions and self._follow_task:
+            self._follow_task.cancel()
+            self._follow_task = None
+
+    def _restart_sending(self) -> None:
+        """Send traces to the present address, if there is one, and no longer to the previous one."""
+        if self._send_task:
+            self._send_task.cancel()
+            self._send_task = None
+        if self._export_url:
+            sending = self._report_problem(self._exchange.send_traces(self._export_url, self._report))
+            self._send_task = self._tasks.create_task(sending, name="send traces")
+
+    def cancel_tasks(self) -> None:
+        for task in (self._send_task, self._follow_task):
+            if task:
+                task.cancel()
+
+    async def _report_problem(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work`; report a Problem instead of raising it."""
+        try:
+            await work
+        except Problem as problem:
+            self._report(problem)

@@ -22,7 +22,7 @@ THEMES = ("light", "dark", "contrast")
 
 def application() -> QApplication:
     """Return the application, creating it on first use. Exit the process with an error if no window can be opened."""
-    app = QApplication.instance() or _new()
+    app = QApplication.instance() or _create_application()
     assert isinstance(app, QApplication)
     app.setApplicationName("journeyman")
     app.setApplicationDisplayName("Journeyman")
@@ -46,7 +46,7 @@ def set_window_icon(app: QApplication) -> None:
     app.setWindowIcon(QIcon(str(ICON)))
 
 
-def _new() -> QApplication:
+def _create_application() -> QApplication:
     """Create the application.
 
     Qt aborts the process if it finds no display; a message handler then prints the reason.
@@ -72,12 +72,12 @@ def _new() -> QApplication:
 
 def no_display_error(messages: list[str]) -> ErrorDetails:
     """Return the error for a missing display, from the messages that Qt logged before it gave up."""
-    why = " ".join(line for line in messages if line.strip()) or "Qt gave no reason."
-    unset = not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY")
-    if sys.platform.startswith("linux") and unset:
-        why = "Neither DISPLAY nor WAYLAND_DISPLAY is set, so there is no display."
+    cause = " ".join(line for line in messages if line.strip()) or "Qt gave no reason."
+    names_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if sys.platform.startswith("linux") and not names_display:
+        cause = "Neither DISPLAY nor WAYLAND_DISPLAY is set, so there is no display."
     return ErrorDetails(
         "The window cannot be opened.",
-        why,
+        cause,
         "Start it from a desktop session, or use a command: `journeyman --help` lists them.",
     )

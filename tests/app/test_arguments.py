@@ -31,7 +31,7 @@ from tests.core.engine.harness import call_reply, scripted_replies
 def test_a_typo_is_reported_with_a_suggestion(line: str, error: str, hint: str) -> None:
     with pytest.raises(UsageError) as raised:
         parse(line.split())
-    assert raised.value.trouble.message == error and raised.value.trouble.fix.startswith(hint)
+    assert raised.value.details.message == error and raised.value.details.fix.startswith(hint)
     assert raised.value.usage.startswith("usage: journeyman")
 
 

@@ -67,7 +67,7 @@ def test_the_engine_ends_while_a_request_is_starting_a_process(home: Path) -> No
     engine = EngineThread(home, Feed(), lambda _: None, reported.append)
 
     async def start_process_at_the_end(_: object) -> None:
-        live = next(task for task in asyncio.all_tasks() if task.get_coro().__name__ == "_live")  # type: ignore[union-attr]
+        live = next(task for task in asyncio.all_tasks() if task.get_coro().__name__ == "_open_and_run")  # type: ignore[union-attr]
         engine.shut_down()
         while not live.done():  # noqa: ASYNC110 - it must run in the very last turns of the loop
             await asyncio.sleep(0)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.visible import LINE_LIMIT
-from ui.text.terminal_text import PLAIN, TerminalText, TextStyle
+from ui.text.terminal_text import PLAIN, Line, RgbColor, TerminalText, TextStyle
 
 
 def shown(*pieces: str) -> list[str]:
@@ -13,7 +13,7 @@ def shown(*pieces: str) -> list[str]:
     return ["".join(text for text, _ in line) for line in lines]
 
 
-def styles(output: str) -> list[tuple[str, TextStyle]]:
+def styles(output: str) -> Line:
     parser = TerminalText()
     assert not parser.feed(output)
     return parser.open_line()
@@ -26,7 +26,10 @@ def test_colors_and_styles() -> None:
         ("b", TextStyle(10)),
         ("c", PLAIN),
     ]
-    assert styles("\x1b[38;2;1;2;3ma\x1b[38:2::4:5:6mb") == [("a", TextStyle((1, 2, 3))), ("b", TextStyle((4, 5, 6)))]
+    assert styles("\x1b[38;2;1;2;3ma\x1b[38:2::4:5:6mb") == [
+        ("a", TextStyle(RgbColor(1, 2, 3))),
+        ("b", TextStyle(RgbColor(4, 5, 6))),
+    ]
     assert styles("\x1b[44ma\x1b[49;3;4mb") == [
         ("a", TextStyle(marked=True)),
         ("b", TextStyle(None, False, True, True)),

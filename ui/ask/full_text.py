@@ -46,6 +46,19 @@ class DisplayLine(NamedTuple):
     sign: DiffSign = ""
 
 
+class LineFormats(NamedTuple):
+    block: QTextBlockFormat
+    text: QTextCharFormat
+
+
+class ColoredLine(NamedTuple):
+    """A line that has been inserted as `block` and is still to be colored."""
+
+    block: QTextBlock
+    line: DisplayLine
+    colors: LineColors
+
+
 class FullTextView(QPlainTextEdit):
     """A text view that is as high as its lines, so that its parent scrolls. A very long text is loaded in portions.
 
@@ -75,14 +88,15 @@ class FullTextView(QPlainTextEdit):
         flags = Qt.TextInteractionFlag
         self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
-        for set_bar in (self.setHorizontalScrollBarPolicy, self.setVerticalScrollBarPolicy):
-            set_bar(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().setDocumentMargin(0)
         self.viewport().setAutoFillBackground(False)
 
     def show_lines(self, lines: Sequence[DisplayLine]) -> None:
-        self._lines, self._shown = lines, 0
+        self._lines = lines
+        self._shown = 0
         self._colors = line_colors(lines)
         self.clear()
         self.show_more()
@@ -93,52 +107,58 @@ class FullTextView(QPlainTextEdit):
         if self.lines_left() == 0:
             return False
         portion = self._lines[self._shown : self._shown + LINES_PER_PORTION]
-        cursor = QTextCursor(self.document())
-        cursor.movePosition(QTextCursor.MoveOperation.End)
-        cursor.beginEditBlock()
-        is_first_block = self._shown == 0
-        syntax, colored = syntax_formats(self._look), list[tuple[QTextBlock, DisplayLine, LineColors]]()
-        for index, line in enumerate(portion, self._shown):
-            for position, segment in enumerate(_split_long(line.text)):
-                if not is_first_block:
-                    cursor.insertBlock()
-                is_first_block = False
-                block_format, char_format = self._formats_for(line.sign)
-                cursor.setBlockFormat(block_format)
-                cursor.insertText(SIGN_TEXT[line.sign] + segment, char_format)
-                if self._colors and position == 0 and line.sign not in {"", "@"}:
-                    colored.append((cursor.block(), line, self._colors[index]))
-        cursor.endEditBlock()
+        colored = self._insert_lines(portion)
+        syntax = syntax_formats(self._look)
         for block, line, colors in colored:
-            block.layout().setFormats(self._ranges(line, colors, syntax))
+            block.layout().setFormats(self._format_ranges(line, colors, syntax))
             self.document().markContentsDirty(block.position(), block.length())
         self._shown += len(portion)
         self.fit_height()
         return True
 
-    def _ranges(
+    def _insert_lines(self, lines: Sequence[DisplayLine]) -> list[ColoredLine]:
+        """Append these lines, which begin at the index `_shown`; return those that have colors.
+
+        A long line is divided into segments; only the first one is colored.
+        """
+        colored: list[ColoredLine] = []
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.beginEditBlock()
+        is_first_block = self._shown == 0
+        for index, line in enumerate(lines, self._shown):
+            formats = self._formats_for(line.sign)
+            for position, segment in enumerate(_split_long(line.text)):
+                if not is_first_block:
+                    cursor.insertBlock()
+                is_first_block = False
+                cursor.setBlockFormat(formats.block)
+                cursor.insertText(SIGN_TEXT[line.sign] + segment, formats.text)
+                if self._colors and position == 0 and line.sign not in {"", "@"}:
+                    colored.append(ColoredLine(cursor.block(), line, self._colors[index]))
+        cursor.endEditBlock()
+        return colored
+
+    def _format_ranges(
         self, line: DisplayLine, colors: LineColors, syntax: Mapping[str, QTextCharFormat]
     ) -> list[QTextLayout.FormatRange]:
-        """Return the formats of a line: its sign, syntax colors and changed words.
-
-        A long line is divided into segments; only the first one is formatted.
-        """
-        theme, sign = self._look.theme, len(SIGN_TEXT[line.sign])
+        """Return the formats of a line: its sign, syntax colors and changed words."""
+        theme = self._look.theme
         tint = theme.failed if line.sign == "-" else theme.done
         sign_format, emphasis = QTextCharFormat(), QTextCharFormat()
         sign_format.setForeground(tint)
         emphasis.setForeground(theme.text)
         emphasis.setBackground(blend(tint, theme.background, EMPHASIS))
-        parts = [(SyntaxSpan(0, 1, ""), sign_format, 0)] if line.sign != " " else []
-        parts += [(span, syntax[span.kind], sign) for span in colors.spans if span.kind in syntax]
-        parts += [(SyntaxSpan(start, end - start, ""), emphasis, sign) for start, end in colors.changed]
-        ranges = []
-        for span, char_format, offset in parts:
-            part = QTextLayout.FormatRange()
-            start, length = utf16_range(line.text, span)
-            part.start, part.length, part.format = start + offset, length, char_format
-            ranges.append(part)
-        return ranges
+        sign_length = len(SIGN_TEXT[line.sign])
+        colored = [
+            _format_range(line.text, span, syntax[span.kind], sign_length)
+            for span in colors.spans
+            if span.kind in syntax
+        ]
+        changed_spans = [SyntaxSpan(start, end - start, "") for start, end in colors.changed]
+        changed = [_format_range(line.text, span, emphasis, sign_length) for span in changed_spans]
+        sign = [_format_range(line.text, SyntaxSpan(0, 1, ""), sign_format, 0)] if line.sign != " " else []
+        return [*sign, *colored, *changed]
 
     def lines_left(self) -> int:
         """Return the number of lines that have not been loaded yet."""
@@ -159,7 +179,7 @@ class FullTextView(QPlainTextEdit):
             self.setFixedHeight(height)
             self.height_changed.emit()
 
-    def _formats_for(self, sign: DiffSign) -> tuple[QTextBlockFormat, QTextCharFormat]:
+    def _formats_for(self, sign: DiffSign) -> LineFormats:
         theme = self._look.theme
         block_format, char_format = QTextBlockFormat(), QTextCharFormat()
         colors = {"+": theme.done, "-": theme.failed}
@@ -170,7 +190,7 @@ class FullTextView(QPlainTextEdit):
                 char_format.setForeground(colors[sign])
         if sign == "@":
             char_format.setFontWeight(QFont.Weight.Bold)
-        return block_format, char_format
+        return LineFormats(block_format, char_format)
 
     # Overridden Qt methods
 
@@ -209,6 +229,14 @@ def one_line(text: str) -> str:
 def split_exact(text: str, sign: DiffSign = "") -> list[DisplayLine]:
     """Split untrusted text into lines that show every character, each with the same sign."""
     return [DisplayLine(line, sign) for line in visible_exactly(text).split("\n")]
+
+
+def _format_range(text: str, span: SyntaxSpan, char_format: QTextCharFormat, offset: int) -> QTextLayout.FormatRange:
+    """Return the range of a span of the text, which begins `offset` characters after the start of the line."""
+    part = QTextLayout.FormatRange()
+    start, length = utf16_range(text, span)
+    part.start, part.length, part.format = start + offset, length, char_format
+    return part
 
 
 def _split_long(text: str) -> Iterator[str]:

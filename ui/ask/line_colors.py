@@ -42,8 +42,10 @@ def line_colors(lines: Sequence[SignedLine]) -> list[LineColors]:
             continue
         state = old if line.sign == "-" else new
         colors.append(LineColors(line_spans(line.text, state) if line.sign else (), changed.get(index, ())))
-        old = next_state(line.text, old) if line.sign in {"-", " "} else old
-        new = next_state(line.text, new) if line.sign in {"+", " "} else new
+        if line.sign in {"-", " "}:
+            old = next_state(line.text, old)
+        if line.sign in {"+", " "}:
+            new = next_state(line.text, new)
     return colors
 
 
@@ -52,16 +54,17 @@ def _changed_words(lines: Sequence[SignedLine]) -> dict[int, list[Range]]:
     changed: dict[int, list[Range]] = {}
     index = 0
     while index < len(lines):
-        removed = _run(lines, index, "-")
-        added = _run(lines, removed, "+")
+        removed = _end_of_run(lines, index, "-")
+        added = _end_of_run(lines, removed, "+")
         pairs = pair_lines([line.text for line in lines[index:removed]], [line.text for line in lines[removed:added]])
-        for a, b in pairs if index < removed < added else ():
-            changed[index + a], changed[removed + b] = changed_ranges(lines[index + a].text, lines[removed + b].text)
+        for old_offset, new_offset in pairs if index < removed < added else ():
+            old, new = index + old_offset, removed + new_offset
+            changed[old], changed[new] = changed_ranges(lines[old].text, lines[new].text)
         index = max(added, index + 1)
     return changed
 
 
-def _run(lines: Sequence[SignedLine], start: int, sign: str) -> int:
+def _end_of_run(lines: Sequence[SignedLine], start: int, sign: str) -> int:
     """Return the end of the range of lines with the same `sign` that begins at `start`."""
     end = start
     while end < len(lines) and lines[end].sign == sign:

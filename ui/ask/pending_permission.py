@@ -20,6 +20,7 @@ from ui.ask.full_text import DiffSign, DisplayLine, one_line, split_exact
 from ui.style.number_formats import duration, short_folder
 
 MAX_PATTERNS: Final = 3  # patterns of a rule that are named in a sentence at most
+MAX_SOURCES: Final = 3
 # Characters; the old and new text of a longer file are shown in full instead of their diff.
 MAX_DIFF_CHARS: Final = 400_000
 
@@ -76,12 +77,10 @@ def request_title(request: PermissionRequest) -> str:
             return _tr("Use a tool of the MCP server {}?").format(one_line(server))
         case "network":
             return _tr("Allow network access?")
+        case _ if request.options:
+            return _tr("Let the agent do this?")
         case _:
-            return (
-                _tr("Let the agent do this?")
-                if request.options
-                else _tr("Use the tool {}?").format(one_line(request.tool))
-            )
+            return _tr("Use the tool {}?").format(one_line(request.tool))
 
 
 def accessible_title(pending: PendingPermission) -> str:
@@ -117,17 +116,14 @@ def call_lines(pending: PendingPermission) -> list[DisplayLine]:
 def request_details(pending: PendingPermission, home: str = "") -> list[RequestDetail]:
     """Return the details that are shown below the tool call: reason, access, sandbox, rule, and warnings."""
     request = pending.request
-    details = [
-        RequestDetail(
-            _tr("Asked by"), _tr("Sub-agent {}").format(one_line(request.subagent)) if request.subagent else ""
-        ),
-        RequestDetail(_tr("Reason"), one_line(request.reason)),
-        RequestDetail(_tr("Access"), _access(pending, home or str(Path.home()))),
-    ]
+    details: list[RequestDetail] = []
+    if request.subagent:
+        details.append(RequestDetail(_tr("Asked by"), _tr("Sub-agent {}").format(one_line(request.subagent))))
+    details.append(RequestDetail(_tr("Reason"), one_line(request.reason)))
+    details.append(RequestDetail(_tr("Access"), _access(pending, home or str(Path.home()))))
     if request.access == "execute":
-        details.append(
-            RequestDetail(_tr("Sandbox"), _sandbox(request), "failed" if request.sandbox_level == "none" else "")
-        )
+        tone = "failed" if request.sandbox_level == "none" else ""
+        details.append(RequestDetail(_tr("Sandbox"), _sandbox(request), tone))
     if request.protected_paths and not request.options:
         details.append(RequestDetail(_tr("Protected"), _protected(request.protected_paths), "waiting"))
     if _mcp_server(request):
@@ -138,9 +134,8 @@ def request_details(pending: PendingPermission, home: str = "") -> list[RequestD
     if request.untrusted_sources:
         details.append(RequestDetail(_tr("Caution"), _untrusted(request.untrusted_sources), "waiting"))
     if not request.reversible:
-        details.append(
-            RequestDetail(_tr("Warning"), _tr("This cannot be undone. Journeyman asks every time."), "failed")
-        )
+        warning = _tr("This cannot be undone. Journeyman asks every time.")
+        details.append(RequestDetail(_tr("Warning"), warning, "failed"))
     return [detail for detail in details if detail.text]
 
 
@@ -156,9 +151,7 @@ def scope_label(scope: RuleScope) -> str:
 def scope_consequence(request: PermissionRequest, scope: RuleScope, home: str = "") -> str:
     """Return a sentence that says what an approval with this scope will allow."""
     if scope == "once":
-        patterns = ", ".join(one_line(pattern) for pattern in request.patterns[:MAX_PATTERNS])
-        more = _tr(" and {} more").format(len(request.patterns) - MAX_PATTERNS)
-        patterns += more if len(request.patterns) > MAX_PATTERNS else ""
+        patterns = _some_of(request.patterns, MAX_PATTERNS)
         call_text = {"execute": _tr("this command"), "write": _tr("this change")}.get(request.access, _tr("this call"))
         return _tr("Once allows only {}. The other choices save a rule for: {}").format(call_text, patterns)
     matching = {
@@ -184,16 +177,13 @@ def _access(pending: PendingPermission, home: str) -> str:
     folder = one_line(short_folder(request.cwd, home))
     match request.access:
         case "execute":
-            limit = pending.parsed_arguments().get("timeout_s")
-            timeout = (
-                _tr("stopped if it runs longer than {}").format(_time(limit)) if isinstance(limit, int | float) else ""
-            )
-            reach = (
-                _tr("Can do anything that you can do, also on the network")
-                if request.sandbox_level == "none"
-                else _tr("Can change files in {} · {}").format(folder, _network(request.hosts))
-            )
-            return " · ".join(part for part in (reach, timeout) if part)
+            reach = _tr("Can change files in {} · {}").format(folder, _network(request.hosts))
+            if request.sandbox_level == "none":
+                reach = _tr("Can do anything that you can do, also on the network")
+            timeout_s = pending.parsed_arguments().get("timeout_s")
+            if isinstance(timeout_s, int | float):
+                return f"{reach} · {_tr('stopped if it runs longer than {}').format(_time(timeout_s))}"
+            return reach
         case "write":
             return _tr("Changes files in {} · you can undo it").format(folder)
         case "read":
@@ -245,9 +235,14 @@ def _protected(paths: tuple[str, ...]) -> str:
 
 
 def _untrusted(sources: tuple[str, ...]) -> str:
-    source_names = ", ".join(one_line(source) for source in sources[:3])
-    more = _tr(" and {} more").format(len(sources) - 3) if len(sources) > 3 else ""
-    return _tr("The run has read untrusted content: {}").format(source_names + more)
+    return _tr("The run has read untrusted content: {}").format(_some_of(sources, MAX_SOURCES))
+
+
+def _some_of(names: Sequence[str], limit: int) -> str:
+    """Return the first names, and the number of the others."""
+    listed = ", ".join(one_line(name) for name in names[:limit])
+    more = _tr(" and {} more").format(len(names) - limit) if len(names) > limit else ""
+    return listed + more
 
 
 def _diff(before: str, after: str) -> list[DisplayLine]:
@@ -258,9 +253,12 @@ def _diff(before: str, after: str) -> list[DisplayLine]:
         return [*old, *new]
     lines: list[DisplayLine] = []
     shown = 0
-    for a, b, c, d in changed_blocks([line.text for line in old], [line.text for line in new]):
-        lines += [DisplayLine(line.text, " ") for line in new[shown:c]] + old[a:b] + new[c:d]
-        shown = d
+    for old_start, old_end, new_start, new_end in changed_blocks(
+        [line.text for line in old], [line.text for line in new]
+    ):
+        lines += [DisplayLine(line.text, " ") for line in new[shown:new_start]]
+        lines += [*old[old_start:old_end], *new[new_start:new_end]]
+        shown = new_end
     return lines + [DisplayLine(line.text, " ") for line in new[shown:]]
 
 

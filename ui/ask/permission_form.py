@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
@@ -34,6 +34,13 @@ class PermissionDraft:
 
     reason: str = ""
     change: str | None = None
+
+
+class _DetailLabels(NamedTuple):
+    """The two labels of a detail of the request."""
+
+    caption: QLabel
+    value: QLabel
 
 
 class PermissionForm(QFrame):
@@ -197,10 +204,10 @@ class PermissionForm(QFrame):
 
         The first two details and all warnings stay visible; while a reason for denying is typed, the scope is hidden.
         """
-        for name, text in self._details[2:]:
-            urgent = text.property("tone") in ("failed", "waiting")
-            name.setVisible(urgent or not collapsed)
-            text.setVisible(urgent or not collapsed)
+        for detail in self._details[2:]:
+            is_warning = detail.value.property("tone") in ("failed", "waiting")
+            detail.caption.setVisible(is_warning or not collapsed)
+            detail.value.setVisible(is_warning or not collapsed)
         self.scope.set_collapsed(collapsed)
         self._show_scope(collapsed=collapsed)
 
@@ -218,14 +225,13 @@ class PermissionForm(QFrame):
         self._text.restyle(look)
         self.scope.restyle(look)
         self._editor.restyle(look)
-        for button in (
-            self._later_button, self._deny, self._allow, self._change, self._deny_all_button, self._together_button,
-            self._scroll_hint,
-        ):  # fmt: skip
+        for button in (self._later_button, self._deny, self._allow, self._change):
             button.restyle(look)
-        for name, text in self._details:
-            name.setFont(look.fonts.second)
-            text.setFont(look.fonts.second)
+        for button in (self._deny_all_button, self._together_button, self._scroll_hint):
+            button.restyle(look)
+        for detail in self._details:
+            detail.caption.setFont(look.fonts.second)
+            detail.value.setFont(look.fonts.second)
         self._reason_field.apply_font(look.fonts.text)
 
     def _build(self, queue_length: int) -> None:
@@ -233,11 +239,11 @@ class PermissionForm(QFrame):
         self._text = FullTextView(look, name="consent.text")
         self._text.setAccessibleName(request_title(pending.request))
         self._text.height_changed.connect(self._emit_layout_changed)
-        self._details: list[tuple[QLabel, QLabel]] = []
+        self._details: list[_DetailLabels] = []
         for detail in request_details(pending):
             value_label = label(detail.text, look.fonts.second, detail.tone, wrap=True, name="consent.fact")
             value_label.setAccessibleName(f"{detail.label}: {detail.text}")
-            self._details.append((label(detail.label, look.fonts.second, "second"), value_label))
+            self._details.append(_DetailLabels(label(detail.label, look.fonts.second, "second"), value_label))
         self._scroll_hint = ScrollHint(look)
         self.scope = ScopeRow(look, pending.request, name_width=look.size(LABEL_WIDTH) - 6)
         self._reason_field = TextField(look.fonts.text, max_lines=3)
@@ -322,9 +328,9 @@ class PermissionForm(QFrame):
         grid.setVerticalSpacing(4)
         grid.setColumnMinimumWidth(0, self._look.size(LABEL_WIDTH))
         grid.setColumnStretch(1, 1)
-        for row, (name, text) in enumerate(self._details):
-            grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(text, row, 1)
+        for row, detail in enumerate(self._details):
+            grid.addWidget(detail.caption, row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(detail.value, row, 1)
         return grid
 
     def _build_reason_field(self) -> QWidget:
@@ -432,25 +438,32 @@ class PermissionForm(QFrame):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, focused = event.key(), self.focusWidget()
-        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        has_modifier = event.modifiers() not in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
         if key == Qt.Key.Key_Escape:
             self.discard_or_postpone()
         elif key in ENTER_KEYS and isinstance(focused, QPushButton) and focused.hasFocus():
             focused.click()
         elif key in ENTER_KEYS and self._field.isVisibleTo(self):
             self.deny()
-        elif key == Qt.Key.Key_A and plain and self._request.request.reversible and not event.isAutoRepeat():
-            if reason := self._why_not_yet():
-                announce(self, reason)
-            self.allow()
-        elif key == Qt.Key.Key_C and plain:
-            self.edit_call()
-        elif key == Qt.Key.Key_D and plain:
-            self.deny_or_show_reason()
-        elif Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and plain and self.scope.select_number(key - Qt.Key.Key_0):
+        elif not has_modifier and self._pressed_letter(event):
             event.accept()
         elif not self._scrolled_by(Qt.Key(key)):
             super().keyPressEvent(event)
+
+    def _pressed_letter(self, event: QKeyEvent) -> bool:
+        """Handle a key that is a shortcut without a modifier. Return whether it is one."""
+        key = event.key()
+        if key == Qt.Key.Key_A and self._request.request.reversible and not event.isAutoRepeat():
+            if reason := self._why_not_yet():
+                announce(self, reason)
+            self.allow()
+        elif key == Qt.Key.Key_C:
+            self.edit_call()
+        elif key == Qt.Key.Key_D:
+            self.deny_or_show_reason()
+        else:
+            return Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and self.scope.select_number(key - Qt.Key.Key_0)
+        return True
 
     def _scrolled_by(self, key: Qt.Key) -> bool:
         bar = self._scroll.verticalScrollBar()

@@ -39,46 +39,59 @@ class ScopeRow(QWidget):
         self._options = {option.id: option for option in request.options}
         scopes = () if self._options else offered_scopes(request)
         self._scopes: dict[str, RuleScope] = {scope: scope for scope in scopes}
-        self._chips: dict[str, Button] = {}
-        for option in request.options:
-            self._chips[option.id] = self._create_chip(look, one_line(option.name), f"consent.option.{option.id}")
-        for scope in scopes:
-            self._chips[scope] = self._create_chip(look, scope_label(scope), f"consent.scope.{scope}")
+        self._chips = self._create_choice_chips(look)
         self._patterns = {
-            pattern: self._create_chip(look, _shortened(pattern), f"consent.pattern.{number}")
+            pattern: self._create_pattern_chip(look, number, pattern)
             for number, pattern in enumerate(request.patterns, 1)
         }
         self._labels: list[QLabel] = []
-        self._selected = "once"
+        self._consequence = label("", look.fonts.second, "second", name="consent.scope.consequence", wrap=True)
+        self._collapsed = False
+        self._lay_out(look, name_width)
+        radio_group(self, list(self._chips.values()))
+        for chip_id, chip in self._chips.items():
+            chip.toggled.connect(self._toggle_handler(chip_id))  # assistive technology toggles choices without a click
+        hide_unless(self, self.offers_choice())
+        self.select(self._default_choice())
+
+    def _create_choice_chips(self, look: Look) -> dict[str, Button]:
+        """Create a chip for each scope, or for each answer of an external agent."""
+        chips: dict[str, Button] = {}
+        for option in self._options.values():
+            chips[option.id] = self._create_chip(look, one_line(option.name), f"consent.option.{option.id}")
+        for scope in self._scopes.values():
+            chips[scope] = self._create_chip(look, scope_label(scope), f"consent.scope.{scope}")
+            consequence = scope_consequence(self._request, scope)
+            chips[scope].setToolTip(tooltip_text(consequence))
+            chips[scope].setAccessibleDescription(consequence)
+        return chips
+
+    def _create_pattern_chip(self, look: Look, number: int, pattern: str) -> Button:
+        chip = self._create_chip(look, _shortened(pattern), f"consent.pattern.{number}")
+        chip.setChecked(True)
+        chip.setToolTip(tooltip_text(one_line(pattern)))
+        chip.setAccessibleName(self.tr("Apply to {}").format(one_line(pattern)))
+        chip.toggled.connect(self._on_pattern_toggled)
+        return chip
+
+    def _lay_out(self, look: Look, name_width: int) -> None:
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GAP)
-        answer = self.tr("Answer") if self._options else self.tr("Allow")
-        layout.addWidget(self._build_row(look, answer, list(self._chips.values()), name_width))
+        title = self.tr("Answer") if self._options else self.tr("Allow")
+        layout.addWidget(self._build_row(look, title, list(self._chips.values()), name_width))
         self._pattern_row = self._build_row(look, self.tr("Applies to"), list(self._patterns.values()), name_width)
         layout.addWidget(self._pattern_row)
-        self._consequence = label("", look.fonts.second, "second", name="consent.scope.consequence", wrap=True)
-        self._collapsed = False
         consequence_row = QHBoxLayout()
         consequence_row.addSpacing(name_width + GAP)
         consequence_row.addWidget(self._consequence, 1)
         layout.addLayout(consequence_row)
-        for scope in self._scopes.values():
-            consequence = scope_consequence(request, scope)
-            self._chips[scope].setToolTip(tooltip_text(consequence))
-            self._chips[scope].setAccessibleDescription(consequence)
-        radio_group(self, list(self._chips.values()))
-        for chip_id, chip in self._chips.items():
-            chip.toggled.connect(self._toggle_handler(chip_id))  # assistive technology toggles choices without a click
-        for pattern, chip in self._patterns.items():
-            chip.setChecked(True)
-            chip.setToolTip(tooltip_text(one_line(pattern)))
-            chip.setAccessibleName(self.tr("Apply to {}").format(one_line(pattern)))
-            chip.toggled.connect(self._on_pattern_toggled)
-        hide_unless(self, self.offers_choice())
-        allowing_once = [option.id for option in request.options if option.allows and not option.persistent]
-        default_ids = allowing_once or [*self._options, "once"]
-        self.select(default_ids[0])
+
+    def _default_choice(self) -> str:
+        """Return the first answer of an external agent that allows the call once, else its first answer, else once."""
+        options = self._options.values()
+        allowing_once = [option.id for option in options if option.allows and not option.persistent]
+        return [*allowing_once, *self._options, "once"][0]
 
     def offers_choice(self) -> bool:
         return len(self._chips) > 1 or bool(self._options)
@@ -99,15 +112,19 @@ class ScopeRow(QWidget):
 
     def missing_choice(self) -> str:
         """Return what has to be selected before the choice can be submitted; "" if it is complete."""
-        complete = self.selected_scope() in ("once", None) or bool(self._selected_patterns())
-        return "" if complete else self.tr("Select at least one pattern.")
+        if self._needs_patterns() and not self._selected_patterns():
+            return self.tr("Select at least one pattern.")
+        return ""
+
+    def _needs_patterns(self) -> bool:
+        return self.selected_scope() not in ("once", None)
 
     def select(self, chip_id: str) -> None:
         """Select a scope, or an answer of an external agent by its ID."""
         self._selected = chip_id
         for other, chip in self._chips.items():
             chip.setChecked(other == chip_id)
-        self._pattern_row.setVisible(self.selected_scope() not in ("once", None))
+        self._pattern_row.setVisible(self._needs_patterns())
         self._show_consequence()
         self.changed.emit()
 
@@ -121,7 +138,8 @@ class ScopeRow(QWidget):
         if scope:
             self._consequence.setText(allow_breaks(missing or scope_consequence(self._request, scope)))
         set_style_properties(self._consequence, tone="waiting" if missing else "second")
-        self._consequence.setVisible(bool(missing) or (bool(scope) and not self._collapsed))
+        explains_scope = scope is not None and not self._collapsed
+        self._consequence.setVisible(explains_scope or bool(missing))
 
     def _selected_patterns(self) -> tuple[str, ...]:
         if self.selected_scope() == "once":
@@ -153,8 +171,8 @@ class ScopeRow(QWidget):
     def restyle(self, look: Look) -> None:
         for chip in (*self._chips.values(), *self._patterns.values()):
             chip.restyle(look)
-        for name in (*self._labels, self._consequence):
-            name.setFont(look.fonts.second)
+        for text_label in (*self._labels, self._consequence):
+            text_label.setFont(look.fonts.second)
 
     def _create_chip(self, look: Look, text: str, name: str) -> Button:
         chip = Button(look, text, name=name)
@@ -163,17 +181,22 @@ class ScopeRow(QWidget):
 
     def _toggle_handler(self, chip_id: str) -> Callable[[bool], None]:
         """Return a handler that selects a choice when its button is checked."""
-        return lambda on: self.select(chip_id) if on and chip_id != self._selected else None
 
-    def _build_row(self, look: Look, name: str, chips: list[Button], name_width: int) -> QWidget:
+        def on_toggled(checked: bool) -> None:
+            if checked and chip_id != self._selected:
+                self.select(chip_id)
+
+        return on_toggled
+
+    def _build_row(self, look: Look, title: str, chips: list[Button], title_width: int) -> QWidget:
         row_widget = QWidget()
         row = QHBoxLayout(row_widget)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GAP)
-        title = label(name, look.fonts.second, "second")
-        title.setMinimumWidth(name_width)
-        self._labels.append(title)
-        row.addWidget(title, 0, Qt.AlignmentFlag.AlignVCenter)
+        title_label = label(title, look.fonts.second, "second")
+        title_label.setMinimumWidth(title_width)
+        self._labels.append(title_label)
+        row.addWidget(title_label, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(WrappingRow(*chips), 1)
         return row_widget
 

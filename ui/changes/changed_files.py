@@ -1,7 +1,7 @@
 """The list of changed files, with the number of added and removed lines, and marks for new and deleted files."""
 
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from PySide6.QtCore import QObject, QRect, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
@@ -22,6 +22,13 @@ NAME_CHARS: Final = 12  # width in average characters that a path keeps; badges 
 COMMENTS: Final = "accent"
 
 
+class FileBadge(NamedTuple):
+    """A badge beside the path of a file. `token` names its color in the theme."""
+
+    text: str
+    token: str
+
+
 class ChangedFilesModel(ItemListModel[ChangedFile]):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -34,11 +41,11 @@ class ChangedFilesModel(ItemListModel[ChangedFile]):
 
     def accessible_text(self, item: ChangedFile) -> str:
         counts = "" if item.unchanged else changed_lines_text(item.added, item.removed)
-        marks = [text for text, _ in self.badges(item) if text[0] not in "+−"]
+        marks = [badge.text for badge in self.badges(item) if badge.text[0] not in "+−"]
         return ", ".join(filter(None, (visible(item.path), counts, *marks)))
 
     def text_of(self, item: ChangedFile) -> str:
-        return " ".join([visible(item.path), *(text for text, _ in self.badges(item))])
+        return " ".join([visible(item.path), *(badge.text for badge in self.badges(item))])
 
     def tooltip_of(self, item: ChangedFile) -> str:
         return self.text_of(item)
@@ -57,24 +64,25 @@ class ChangedFilesModel(ItemListModel[ChangedFile]):
         if self.items:
             self.dataChanged.emit(self.index(0), self.index(len(self.items) - 1))
 
-    def badges(self, story: ChangedFile) -> list[tuple[str, str]]:
-        """Return the badges of a file as pairs of text and the name of a theme color."""
+    def badges(self, story: ChangedFile) -> list[FileBadge]:
         if story.unchanged:
-            return [(self.tr("reverted"), "second")]
-        badges = [(self.tr("deleted"), "failed")] if story.deleted and story.has_contents else []
-        if story.created and story.has_contents and not story.deleted and not story.added:
-            badges.append((self.tr("new"), "second"))
+            return [FileBadge(self.tr("reverted"), "second")]
+        badges = []
+        if story.has_contents and story.deleted:
+            badges.append(FileBadge(self.tr("deleted"), "failed"))
+        elif story.has_contents and story.created and not story.added:
+            badges.append(FileBadge(self.tr("new"), "second"))
         if story.added:
-            badges.append((f"+{story.added}", "done"))
+            badges.append(FileBadge(f"+{story.added}", "done"))
         if story.removed:
-            badges.append((f"−{story.removed}", "failed"))
+            badges.append(FileBadge(f"−{story.removed}", "failed"))
         if self._is_unreviewed(story.path):
-            badges.append((self.tr("not reviewed"), "waiting"))
+            badges.append(FileBadge(self.tr("not reviewed"), "waiting"))
         if count := self._comment_count(story.path):
             text = self.tr("1 comment") if count == 1 else self.tr("{} comments").format(count)
-            badges.append((text, COMMENTS))
+            badges.append(FileBadge(text, COMMENTS))
         if self._is_kept(story):
-            badges.append((self.tr("kept"), "done"))
+            badges.append(FileBadge(self.tr("kept"), "done"))
         return badges
 
 
@@ -89,42 +97,45 @@ class ChangedFileDelegate(ItemDelegate):
         story = self._rows.item(index)
         if story is None:
             return
-        theme, fonts, box = self.look.theme, self.look.fonts, QRect(option.rect)
-        draw_row_state(painter, option, theme)
-        icon_size = self.look.size(ICON)
-        icon_name = "file-pen-line"
-        if story.has_contents and story.deleted:
-            icon_name = "file-minus"
-        elif story.has_contents and story.created:
-            icon_name = "file-plus"
-        icon_color = theme.failed if icon_name == "file-minus" else theme.done
-        picture = pixmap(icon_name, icon_color, icon_size, painter.device().devicePixelRatio())
-        painter.drawPixmap(box.x() + EDGE, box.y() + (box.height() - icon_size) // 2, picture)
+        box = QRect(option.rect)
+        draw_row_state(painter, option, self.look.theme)
+        self._draw_icon(painter, box, story)
+        path_left = box.x() + EDGE + self.look.size(ICON) + 7
         path_right, badge_height = box.right() - EDGE + 1, self._badge_height()
-        for text, token in reversed(self.fitting_badges(story, box.width())):
-            width = self._badge_width(text, token)
-            if token == COMMENTS:
-                text = text.split()[0]
+        for badge in reversed(self.fitting_badges(story, box.width())):
+            width = self._badge_width(badge)
             badge_rect = QRect(path_right - width, box.y() + (box.height() - badge_height) // 2, width, badge_height)
-            if token == COMMENTS:
-                size = badge_height - 4
-                glyph = pixmap("message-square", theme.accent, size, painter.device().devicePixelRatio())
-                painter.drawPixmap(badge_rect.x() + 4, badge_rect.y() + 2, glyph)
-                badge_rect.setLeft(badge_rect.left() + badge_height)
-                draw_line(painter, badge_rect.adjusted(4, 0, 4, 0), text, fonts.caption, theme.accent)
-            else:
-                draw_chip(painter, badge_rect, text, fonts.caption, theme.color(token), theme.strong_line)
+            self._draw_badge(painter, badge_rect, badge)
             path_right -= width + 6
-        path_left = box.x() + EDGE + icon_size + 7
-        elided_path = QFontMetrics(fonts.mono).elidedText(
-            visible(story.path), Qt.TextElideMode.ElideLeft, max(0, path_right - path_left - 4)
-        )
-        painter.setFont(fonts.mono)
-        painter.setPen(theme.text)
-        path_rect = QRect(path_left, box.y(), path_right - path_left, box.height())
-        painter.drawText(path_rect, Qt.AlignmentFlag.AlignVCenter, elided_path)
+        self._draw_path(painter, QRect(path_left, box.y(), path_right - path_left, box.height()), story.path)
 
-    def fitting_badges(self, story: ChangedFile, width: int) -> list[tuple[str, str]]:
+    def _draw_icon(self, painter: QPainter, box: QRect, story: ChangedFile) -> None:
+        theme, size = self.look.theme, self.look.size(ICON)
+        name, color = "file-pen-line", theme.done
+        if story.has_contents and story.deleted:
+            name, color = "file-minus", theme.failed
+        elif story.has_contents and story.created:
+            name = "file-plus"
+        picture = pixmap(name, color, size, painter.device().devicePixelRatio())
+        painter.drawPixmap(box.x() + EDGE, box.y() + (box.height() - size) // 2, picture)
+
+    def _draw_badge(self, painter: QPainter, rect: QRect, badge: FileBadge) -> None:
+        theme, font = self.look.theme, self.look.fonts.caption
+        if badge.token != COMMENTS:
+            draw_chip(painter, rect, badge.text, font, theme.color(badge.token), theme.strong_line)
+            return
+        glyph = pixmap("message-square", theme.accent, rect.height() - 4, painter.device().devicePixelRatio())
+        painter.drawPixmap(rect.x() + 4, rect.y() + 2, glyph)
+        draw_line(painter, rect.adjusted(rect.height() + 4, 0, 4, 0), _number_of(badge), font, theme.accent)
+
+    def _draw_path(self, painter: QPainter, rect: QRect, path: str) -> None:
+        font = self.look.fonts.mono
+        elided_path = QFontMetrics(font).elidedText(visible(path), Qt.TextElideMode.ElideLeft, max(0, rect.width() - 4))
+        painter.setFont(font)
+        painter.setPen(self.look.theme.text)
+        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, elided_path)
+
+    def fitting_badges(self, story: ChangedFile, width: int) -> list[FileBadge]:
         """Return the badges that fit into a row of this width beside the path.
 
         Line counts are the first to be left out.
@@ -133,16 +144,21 @@ class ChangedFileDelegate(ItemDelegate):
         path_width = min(metrics.horizontalAdvance(visible(story.path)), NAME_CHARS * metrics.averageCharWidth())
         room = width - 2 * EDGE - self.look.size(ICON) - 7 - 4 - path_width
         badges = self._rows.badges(story)
-        while badges and sum(self._badge_width(*badge) + 6 for badge in badges) > room:
-            counts = [badge for badge in badges if badge[0][0] in "+−"]
-            others = [badge for badge in badges if badge[1] != "waiting"]
-            badges.remove((counts or others or badges)[-1])
+        while badges and sum(self._badge_width(badge) + 6 for badge in badges) > room:
+            line_counts = [badge for badge in badges if badge.text.startswith(("+", "−"))]
+            dispensable = [badge for badge in badges if badge.token != "waiting"]
+            badges.remove((line_counts or dispensable or badges)[-1])
         return badges
 
-    def _badge_width(self, text: str, token: str) -> int:
-        if token == COMMENTS:
-            return chip_width(text.split()[0], self.look.fonts.caption) + self._badge_height()
-        return chip_width(text, self.look.fonts.caption)
+    def _badge_width(self, badge: FileBadge) -> int:
+        if badge.token == COMMENTS:
+            return chip_width(_number_of(badge), self.look.fonts.caption) + self._badge_height()
+        return chip_width(badge.text, self.look.fonts.caption)
 
     def _badge_height(self) -> int:
         return QFontMetrics(self.look.fonts.caption).height() + 4
+
+
+def _number_of(comments: FileBadge) -> str:
+    """Return the number at the beginning of the text of a badge for comments."""
+    return comments.text.split()[0]

@@ -31,13 +31,14 @@ from ui.changes.entry_menu import EntryMenu
 from ui.changes.file_column import LIST_WIDTH, STEPS, FileColumn
 from ui.changes.review import Review
 from ui.changes.review_bar import ReviewBar
+from ui.changes.shown_diff import FileContents, ShownDiff
 from ui.diff.diff_view import DiffView
 from ui.style.number_formats import size
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.confirm_dialog import ConfirmDialog
 from ui.widgets.empty_note import empty_note, update_note
-from ui.widgets.image_view import ImageListView, is_image
+from ui.widgets.image_view import ImageListView, TitledImage, is_image
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.replaceable_content import show_in_stack
 from ui.widgets.splitter import horizontal_splitter
@@ -80,8 +81,7 @@ class ChangesPanel(QWidget):
         self._side_by_side = False  # the user's choice, which applies only if the panel is wide enough
         self._pending_path = ""
         self._missing_folder = ""
-        # Describes what the diff view shows, so that an unchanged diff is not built again.
-        self._shown: tuple[object, ...] = ()
+        self._shown: ShownDiff | None = None  # so that an unchanged diff is not built again
         self._unreviewed: dict[str, UntrustedFile] = {}
         # The folder of the session with symbolic links resolved, as in the keys of `_unreviewed`.
         self._folder_path = ""
@@ -294,31 +294,32 @@ class ChangesPanel(QWidget):
         self._header.show_file(story.path, scope, side_by_side=self._side_by_side, has_room=has_room)
         self._show_unreviewed()
         self._column.show_revert_file(not file_obstacle(story) and not self._session.imported_from)
-        before, after = self._shown_contents(story)
+        contents = self._shown_contents(story)
         can_revert_hunks = not self._hunk_obstacle(story)
         side_by_side = self._side_by_side and has_room
-        shown = (self._session.id, story.path, before, after, side_by_side, can_revert_hunks)
+        shown = ShownDiff(self._session.id, story.path, contents, side_by_side, can_revert_hunks)
         if shown != self._shown:
-            in_place, self._shown = shown[:2] == self._shown[:2], shown
-            self._compare(story, before, after, can_revert=can_revert_hunks, in_place=in_place)
+            previous, self._shown = self._shown, shown
+            in_place = previous is not None and (shown.session, shown.path) == (previous.session, previous.path)
+            self._compare(story, contents, can_revert=can_revert_hunks, in_place=in_place)
         self._header.open.setEnabled(not story.deleted and not self._missing_folder)
         self._header.keep.setVisible(self._contents_stack.currentWidget() is self._diff_view)
         self._show_kept()
 
-    def _shown_contents(self, story: ChangedFile) -> tuple[str, str]:
-        """Return the IDs of the contents before and after the changes shown; "" for a version without the file."""
-        change = self._change
-        return change.before if change else story.changes[0].before, change.after if change else story.changes[-1].after
+    def _shown_contents(self, story: ChangedFile) -> FileContents:
+        """Return the contents before and after the changes that are shown: a single one, or all of them."""
+        first, last = (self._change, self._change) if self._change else (story.changes[0], story.changes[-1])
+        return FileContents(first.before, last.after)
 
     def _hunk_obstacle(self, story: ChangedFile) -> str:
         """Return why no hunk of the diff shown can be reverted now; "" if hunks can be reverted."""
         return self._revert_obstacle() or hunk_obstacle(story, *self._shown_contents(story))
 
-    def _compare(self, story: ChangedFile, before: str, after: str, *, can_revert: bool, in_place: bool) -> None:
+    def _compare(self, story: ChangedFile, contents: FileContents, *, can_revert: bool, in_place: bool) -> None:
         if not story.has_contents:
             self._show_message(self.tr("Only the line counts of this file were recorded, not its contents."))
             return
-        old, new = (self._contents.find_blob(name) if name else b"" for name in (before, after))
+        old, new = (self._contents.find_blob(name) if name else b"" for name in contents)
         if old is None or new is None:
             self._show_message(self.tr("The contents of this version were not stored."))
         elif is_image(old) or is_image(new):
@@ -329,7 +330,7 @@ class ChangesPanel(QWidget):
             text = self.tr("Too large to compare line by line: {} before, {} after.")
             self._show_message(text.format(size(len(old)), size(len(new))))
         elif old == new:
-            self._show_message(no_diff_text(before, after))
+            self._show_message(no_diff_text(*contents))
         else:
             diff = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
             side_by_side = self._side_by_side and self._has_room_for_sides()
@@ -345,9 +346,8 @@ class ChangesPanel(QWidget):
 
     def _show_pictures(self, old: bytes, new: bytes) -> None:
         """Show the old picture above the new one; a version without contents is left out."""
-        self._pictures.show_images(
-            [(name, body) for name, body in ((self.tr("Before"), old), (self.tr("After"), new)) if body]
-        )
+        versions = (TitledImage(self.tr("Before"), old), TitledImage(self.tr("After"), new))
+        self._pictures.show_images([version for version in versions if version.body])
         self._show_contents(self._pictures)
 
     def _show_message(self, text: str) -> None:

@@ -87,10 +87,15 @@ class Review(QObject):
             announce(self._view, ", ".join(filter(None, (self._view.accessibleName(), counts))))
         self._path, self._after = file.path, file.changes[-1].after
         self._view.show_diff(
-            diff, side_by_side=side_by_side, can_revert=can_revert, can_keep=True, file_name=file.path,
-            kept=self._state.kept.get(file.path, ()), comments=self._state.places(file.path, diff) or NO_COMMENTS,
+            diff,
+            side_by_side=side_by_side,
+            can_revert=can_revert,
+            can_keep=True,
+            file_name=file.path,
+            kept=self._state.kept.get(file.path, ()),
+            comments=self._state.places(file.path, diff) or NO_COMMENTS,
             in_place=in_place,
-        )  # fmt: skip
+        )
 
     def is_kept(self, file: ChangedFile) -> bool:
         """Return whether the user has kept all hunks of a file, and the file has not changed since."""

@@ -1,7 +1,7 @@
 """The queued messages of a run as numbered cards above the message field."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
@@ -12,6 +12,13 @@ from ui.style.theme import Look
 from ui.widgets.announce import announce
 
 MAX_HEIGHT: Final = 200  # pixels; if the cards are higher, they scroll, so that the timeline stays visible
+
+
+class QueueState(NamedTuple):
+    """The queued messages, and whether a run is active."""
+
+    messages: tuple[QueuedMessage, ...]
+    running: bool
 
 
 class QueueCards(QScrollArea):
@@ -32,8 +39,7 @@ class QueueCards(QScrollArea):
         super().__init__(parent)
         self._look = look
         self._cards: list[QueuedCard] = []
-        # The messages, and whether a run is active.
-        self._displayed: tuple[tuple[QueuedMessage, ...], bool] | None = None
+        self._displayed: QueueState | None = None
         self._dragged: QueuedCard | None = None
         # The message that was moved last and its new index, until the event log contains the move.
         self._move_in_progress: tuple[int, int] | None = None
@@ -57,29 +63,20 @@ class QueueCards(QScrollArea):
 
         A card that is being edited keeps its text. `running` is true while a run is active.
         """
-        state = (tuple(messages), running)
+        state = QueueState(tuple(messages), running)
         if state == self._displayed or self._dragged:
             return
         self._displayed = state
-        old_cards = {card.seq: card for card in self._cards}
         order = [message.entry for message in messages]
-        if old_cards.keys() != set(order) or self._move_in_progress in [(seq, at) for at, seq in enumerate(order)]:
+        if {card.seq for card in self._cards} != set(order) or self._move_in_progress in [
+            (seq, at) for at, seq in enumerate(order)
+        ]:
             self._move_in_progress = None
-        focused = next((index for index, card in enumerate(self._cards) if card.has_focus_inside()), None)
-        focused_card = None if focused is None else self._cards[focused]
-        self._cards = []
-        for message in messages:
-            card = old_cards.pop(message.entry) if message.entry in old_cards else self._create_card(message)
-            self._cards.append(card)
-        if focused is not None and focused_card not in self._cards:
-            self._focus_after_removal(focused)
-        for removed_card in old_cards.values():
-            self._delete_card(removed_card)
-        note = (
-            self.tr("queued · sent after this turn")
-            if running
-            else self.tr("not sent yet · will be sent with your next message")
-        )
+        self._replace_cards(messages)
+        if running:
+            note = self.tr("queued · sent after this turn")
+        else:
+            note = self.tr("not sent yet · will be sent with your next message")
         for number, (card, message) in enumerate(zip(self._cards, messages, strict=True), 1):
             card.show_message(message, number, note if number == 1 else "", running=running)
         self._arrange_cards()
@@ -91,6 +88,20 @@ class QueueCards(QScrollArea):
         if self._cards:
             self._cards[-1].setFocus(Qt.FocusReason.BacktabFocusReason)
             self.ensureWidgetVisible(self._cards[-1])
+
+    def _replace_cards(self, messages: Sequence[QueuedMessage]) -> None:
+        """Keep the cards of these messages, create the missing ones, and delete the others."""
+        old_cards = {card.seq: card for card in self._cards}
+        focused = next((card for card in self._cards if card.has_focus_inside()), None)
+        focused_index = self._cards.index(focused) if focused else 0
+        self._cards = []
+        for message in messages:
+            card = old_cards.pop(message.entry) if message.entry in old_cards else self._create_card(message)
+            self._cards.append(card)
+        if focused and focused not in self._cards:
+            self._focus_after_removal(focused_index)
+        for removed_card in old_cards.values():
+            self._delete_card(removed_card)
 
     def take_unsaved(self) -> str:
         """Remove all cards, because another session is about to be shown; return the text of unsaved edits."""

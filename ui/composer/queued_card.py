@@ -1,5 +1,6 @@
 """The card of a queued message, which the user can edit, move, send now or remove."""
 
+from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
@@ -39,8 +40,8 @@ class QueuedCard(QFrame):
     def __init__(self, look: Look, message: QueuedMessage) -> None:
         super().__init__()
         self.seq = message.entry
-        self._line = message
-        self._pressed: int | None = None
+        self._message = message
+        self._pressed_y: int | None = None
         self._dragging = False
         self.setProperty("surface", "card")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -75,7 +76,7 @@ class QueuedCard(QFrame):
 
     def show_message(self, message: QueuedMessage, number: int, note: str, *, running: bool) -> None:
         """Show a message with its number in the queue. `running` is true while a run is active."""
-        self._line = message
+        self._message = message
         files = "".join(f" · {visible(name)}" for name in message.files)
         content = visible(message.text) + files
         self._number.setText(str(number))
@@ -94,20 +95,25 @@ class QueuedCard(QFrame):
         self.setAccessibleName(self.tr("Queued message {}: {}").format(number, content))
         name = f"composer.queued.{number}"
         self.setObjectName(name)
-        for widget, suffix in (
-            (self._label, "text"), (self._field, "input"), (self._edit, "edit"), (self._save_button, "save"),
-            (self._send_now_button, "now"), (self._remove, "remove"),
-        ):  # fmt: skip
+        parts = {
+            "text": self._label,
+            "input": self._field,
+            "edit": self._edit,
+            "save": self._save_button,
+            "now": self._send_now_button,
+            "remove": self._remove,
+        }
+        for suffix, widget in parts.items():
             widget.setObjectName(f"{name}.{suffix}")
 
     def unsaved_text(self) -> str:
         """Return the edited text if it has not been saved; otherwise ""."""
         text = self._field.stripped_text()
-        return text if self._field.isVisibleTo(self) and text != self._line.text.strip() else ""
+        return text if self._field.isVisibleTo(self) and text != self._message.text.strip() else ""
 
     def discard_edit(self) -> None:
         """Discard the edit. Called after its text has been stored elsewhere."""
-        self._field.setPlainText(self._line.text)
+        self._field.setPlainText(self._message.text)
 
     def has_focus_inside(self) -> bool:
         focus = QApplication.focusWidget()
@@ -131,17 +137,17 @@ class QueuedCard(QFrame):
         needed = text + sum(part.sizeHint().width() for part in parts) + gaps
         self._note.setVisible(bool(self._note_text) and needed <= self.width())
 
-    def _create_button(self, look: Look, icon: str, tooltip: str, action: object) -> Button:
+    def _create_button(self, look: Look, icon: str, tooltip: str, action: Callable[[], object]) -> Button:
         button = Button(look, "", name="", tone="quiet", icon=icon)
         button.setToolTip(tooltip)
-        button.clicked.connect(lambda: action())  # type: ignore[operator]  # `action` takes no arguments
+        button.clicked.connect(lambda: action())  # `action` takes no arguments
         return button
 
     def _begin_edit(self) -> None:
         if self._field.isVisibleTo(self):
             self._end_edit()
             return
-        self._field.setPlainText(self._line.text)
+        self._field.setPlainText(self._message.text)
         self._set_editing(editing=True)
         self._field.moveCursor(self._field.textCursor().MoveOperation.End)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -151,9 +157,9 @@ class QueuedCard(QFrame):
         text = self._field.stripped_text()
         if not text:
             return
-        changed = bool(self.unsaved_text())
+        is_changed = bool(self.unsaved_text())
         self._end_edit()
-        if changed:
+        if is_changed:
             self.edited.emit(text)
 
     def _send_now(self) -> None:
@@ -181,14 +187,14 @@ class QueuedCard(QFrame):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, modifiers = event.key(), event.modifiers()
-        arrows = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
-        offset = arrows.get(Qt.Key(key)) if key in arrows else None
-        editing = self._field.isVisibleTo(self)
-        if key == Qt.Key.Key_Escape and editing:
-            self._end_edit()
-        elif editing:
-            super().keyPressEvent(event)
-        elif offset and modifiers & ALT:
+        if self._field.isVisibleTo(self):
+            if key == Qt.Key.Key_Escape:
+                self._end_edit()
+            else:
+                super().keyPressEvent(event)
+            return
+        offset = {int(Qt.Key.Key_Up): -1, int(Qt.Key.Key_Down): 1}.get(key)
+        if offset and modifiers & ALT:
             self.move_requested.emit(offset)
         elif offset and not modifiers & ~Qt.KeyboardModifier.KeypadModifier:
             self.focus_move_requested.emit(offset)
@@ -203,21 +209,23 @@ class QueuedCard(QFrame):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
-            self._pressed = round(event.position().y())
+            self._pressed_y = round(event.position().y())
         event.accept()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         y = round(event.position().y())
-        if self._pressed is None or self._field.isVisibleTo(self):
+        if self._pressed_y is None or self._field.isVisibleTo(self):
             return
-        if self._dragging or abs(y - self._pressed) >= QApplication.startDragDistance():
+        if self._dragging or abs(y - self._pressed_y) >= QApplication.startDragDistance():
             self._dragging = True
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
             self.dragged.emit(y)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        dragging, self._dragging, self._pressed = self._dragging, False, None
-        if dragging:
+        was_dragging = self._dragging
+        self._dragging = False
+        self._pressed_y = None
+        if was_dragging:
             self.unsetCursor()
             self.dropped.emit()
         event.accept()

@@ -172,23 +172,31 @@ class ContextChart(ThemedWidget):
             self.update()
 
 
+class CategoryShare(NamedTuple):
+    """The tokens of a category, and their share of the whole request."""
+
+    category: ContextCategory
+    tokens: int
+    percent: float
+
+
 class ContextTable(ThemedWidget):
     """A table with the color, the number of tokens and the share of each category."""
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
-        self._rows: list[tuple[ContextCategory, int, float]] = []
+        self._rows: list[CategoryShare] = []
         self.setObjectName("context.shares")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_request(self, request: SentRequest) -> None:
         total = max(1, request.total)
-        counts = ((category, request.tokens.get(category.name, 0)) for category in CATEGORIES)
-        self._rows = [(category, count, 100 * count / total) for category, count in counts if count]
-        accessible_parts = [
-            f"{translate(category.label)} {count:,} ({percent:.0f}%)" for category, count, percent in self._rows
-        ]
-        self.setAccessibleName(", ".join(accessible_parts))
+        self._rows = []
+        for category in CATEGORIES:
+            if count := request.tokens.get(category.name, 0):
+                self._rows.append(CategoryShare(category, count, percent=100 * count / total))
+        texts = [f"{translate(row.category.label)} {row.tokens:,} ({row.percent:.0f}%)" for row in self._rows]
+        self.setAccessibleName(", ".join(texts))
         self.updateGeometry()
         self.update()
 
@@ -196,26 +204,26 @@ class ContextTable(ThemedWidget):
         return QSize(300, self._look.size(ROW) * len(self._rows) + 1)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, fonts = self._look.theme, self._look.fonts
         with QPainter(self) as painter:
             row_height = self._look.size(ROW)
-            painter.fillRect(0, 0, self.width(), 1, theme.line)
-            right = self.width() - EDGE
-            percent_width = self._look.size(72)
-            for row, (category, count, percent) in enumerate(self._rows):
-                rect = QRect(0, row * row_height, self.width(), row_height)
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(blend(theme.color(category.color), theme.background, 0.9))
-                painter.drawRoundedRect(QRectF(EDGE, rect.y() + (row_height - SWATCH) / 2, SWATCH, SWATCH), 3, 3)
-                label_rect = rect.adjusted(EDGE + SWATCH + 12, 0, 0, 0)
-                count_rect = QRect(0, rect.y(), right - percent_width, row_height)
-                percent_rect = QRect(0, rect.y(), right, row_height)
-                count_text = f"{count:,} {translate('tokens')}"
-                draw_line(painter, label_rect, translate(category.label), fonts.text, theme.text)
-                draw_right_aligned(painter, count_rect, count_text, fonts.text, theme.text)
-                draw_right_aligned(painter, percent_rect, f"{percent:.0f}%", fonts.text, theme.third)
-                painter.fillRect(0, rect.bottom(), self.width(), 1, theme.line)
+            painter.fillRect(0, 0, self.width(), 1, self._look.theme.line)
+            for number, share in enumerate(self._rows):
+                self._draw_row(painter, QRect(0, number * row_height, self.width(), row_height), share)
+
+    def _draw_row(self, painter: QPainter, rect: QRect, share: CategoryShare) -> None:
+        theme, font = self._look.theme, self._look.fonts.text
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(blend(theme.color(share.category.color), theme.background, 0.9))
+        painter.drawRoundedRect(QRectF(EDGE, rect.y() + (rect.height() - SWATCH) / 2, SWATCH, SWATCH), 3, 3)
+        right = self.width() - EDGE
+        label_rect = rect.adjusted(EDGE + SWATCH + 12, 0, 0, 0)
+        count_rect = QRect(0, rect.y(), right - self._look.size(72), rect.height())
+        percent_rect = QRect(0, rect.y(), right, rect.height())
+        draw_line(painter, label_rect, translate(share.category.label), font, theme.text)
+        draw_right_aligned(painter, count_rect, f"{share.tokens:,} {translate('tokens')}", font, theme.text)
+        draw_right_aligned(painter, percent_rect, f"{share.percent:.0f}%", font, theme.third)
+        painter.fillRect(0, rect.bottom(), self.width(), 1, theme.line)
 
 
 class ContextPanel(QWidget):

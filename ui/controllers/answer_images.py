@@ -92,7 +92,7 @@ def load_image(folder: Path, path: str, known: Stamp | None, limit: QSize | None
         return AnswerImage(stamp, nothing, problem.details.message)
     except OSError as error:
         return AnswerImage(stamp, nothing, f"The folder cannot be opened: {error.strerror}.")
-    image, _ = decode_image(body)
+    image = decode_image(body).image
     if image.isNull():
         return AnswerImage(stamp, nothing, "The file is not an image that can be shown.")
     return AnswerImage(stamp, reduced(image, limit) if limit else image)

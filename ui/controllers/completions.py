@@ -3,7 +3,7 @@
 import asyncio
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -11,7 +11,14 @@ if TYPE_CHECKING:
 MAX_FILES: Final = 20_000
 
 
-async def list_completions(folder: str, engine: "Engine") -> tuple[list[str], dict[str, str]]:
+class Completions(NamedTuple):
+    """What can be completed in a message: names after `@`, and commands with their descriptions after `/`."""
+
+    mentions: list[str]
+    commands: dict[str, str]
+
+
+async def list_completions(folder: str, engine: "Engine") -> Completions:
     """List the files and custom commands of a folder.
 
     Called on the engine's thread, which is not blocked: worker threads read the disk.
@@ -22,4 +29,5 @@ async def list_completions(folder: str, engine: "Engine") -> tuple[list[str], di
         return ["/".join(path) for path in islice(FolderWalk(Path(folder)).files(), MAX_FILES)]
 
     commands = await asyncio.to_thread(engine.slash_commands, Path(folder))
-    return await asyncio.to_thread(walk), {name: command.description for name, command in commands.items()}
+    descriptions = {name: command.description for name, command in commands.items()}
+    return Completions(mentions=await asyncio.to_thread(walk), commands=descriptions)

@@ -12,6 +12,7 @@ from ui.settings.external_agents_page import ExternalAgentAction
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
 from ui.widgets.confirm_dialog import ConfirmDialog
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -96,12 +97,12 @@ class ExternalAgentsController(SettingsPageController):
             self._dialog.agents.show_result(name, *_result_text(result))
 
 
-def _result_text(result: "ExternalAgentTestResult") -> tuple[str, str]:
+def _result_text(result: "ExternalAgentTestResult") -> TonedText:
     if result.error:
-        return str(result.error), "failed"
+        return TonedText(str(result.error), "failed")
     settings = "".join(f" · {setting.name}: {setting.value_name()}" for setting in result.settings)
     title = f"{result.title} {result.version}".strip()
-    return _tr("{} responds and can open a session").format(title) + settings, "done"
+    return TonedText(_tr("{} responds and can open a session").format(title) + settings, "done")
 
 
 async def _overview(engine: "Engine") -> "AgentOverview":

@@ -18,6 +18,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.api_key_dialog import ApiKeyDialog
 from ui.widgets.confirm_dialog import ConfirmDialog
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -154,11 +155,11 @@ class McpServersController(SettingsPageController):
         Until then, the card shows the text `waiting`.
         """
         page = self._dialog.mcp_servers
-        page.show_outcome(server, (waiting or _tr("Starting the server…"), "second"))
+        page.show_outcome(server, TonedText(waiting or _tr("Starting the server…"), "second"))
         try:
             outcome = outcome_text(await self._ask(work))
         except Problem as problem:
-            outcome = (visible(str(problem.details)), "failed")
+            outcome = TonedText(visible(str(problem.details)), "failed")
         if not self.closed:
             page.show_outcome(server, outcome)
             await self._reload()

@@ -39,7 +39,7 @@ class OpenFileController(QObject):
         if image := image_of_link(address):
             self.images.open_image(image)
         elif file := file_of_link(address):
-            self.open_file(*file)
+            self.open_file(file.path, file.line)
         else:
             LinkDialog(self._window.look, address, self._window).open()
 

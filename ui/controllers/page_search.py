@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from core.store.search import find_excerpt
 from ui.memory.texts import kind_label
@@ -24,14 +24,24 @@ async def search_pages(engine: "Engine", words: str, folder: str) -> list[PageIt
     # The index finds only complete words, but the user may still be typing the last one.
     listings |= {item.memory.id: item.memory for item in await engine.memory.list_memories(limit=MAX_CANDIDATES)}
     memories = (
-        ("memory", one.id, kind_label(one.content.kind).capitalize(), one.content.text) for one in listings.values()
+        _SearchedItem("memory", memory.id, kind_label(memory.content.kind).capitalize(), memory.content.text)
+        for memory in listings.values()
     )
     rows = await engine.skills.list(Path(folder) if folder else None)
-    skills = (("skills", row.key, row.name, f"{row.name}: {row.description}") for row in rows)
+    skills = (_SearchedItem("skills", row.key, row.name, f"{row.name}: {row.description}") for row in rows)
     return [*islice(_containing(memories, words), MAX_ITEMS), *islice(_containing(skills, words), MAX_ITEMS)]
 
 
-def _containing(items: Iterable[tuple[str, str, str, str]], words: str) -> Iterator[PageItem]:
-    for page, target, title, text in items:
-        if excerpt := find_excerpt(text, words):
-            yield PageItem(page, target, title, excerpt, words)
+class _SearchedItem(NamedTuple):
+    """A memory or a skill: its page, its ID there, its title, and the text in which the words are searched."""
+
+    page: str
+    target: str
+    title: str
+    text: str
+
+
+def _containing(items: Iterable[_SearchedItem], words: str) -> Iterator[PageItem]:
+    for item in items:
+        if excerpt := find_excerpt(item.text, words):
+            yield PageItem(page=item.page, target=item.target, title=item.title, match=excerpt, query=words)

@@ -19,6 +19,7 @@ from ui.settings.permission_rules_page import PermissionRuleAction
 from ui.settings.rule_dialog import RuleDialog
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -108,8 +109,8 @@ class PermissionRulesController(SettingsPageController):
             self._dialog.rules.show_result(*_result_text(result))
 
 
-def _result_text(result: "PolicyTest") -> tuple[str, str]:
-    """Return a text that says whether a command would be allowed, and its tone (color)."""
+def _result_text(result: "PolicyTest") -> TonedText:
+    """Return a text that says whether a command would be allowed."""
     match result.decision:
         case Allowed(reason=reason):
             text, tone = _tr("Allowed: {}").format(reason), "done"
@@ -118,7 +119,7 @@ def _result_text(result: "PolicyTest") -> tuple[str, str]:
         case request:
             text, tone = _tr("Asks you first: {}").format(request.request.reason), "waiting"
     where = _tr("In a new session in {}, mode “Ask before edits and commands”.").format(result.folder)
-    return f"{text}\n{where}", tone
+    return TonedText(f"{text}\n{where}", tone)
 
 
 async def _rules(engine: "Engine") -> tuple[PermissionRule, ...]:

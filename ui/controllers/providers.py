@@ -20,6 +20,7 @@ from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
 from ui.widgets.api_key_dialog import ApiKeyDialog
 from ui.widgets.confirm_dialog import ConfirmDialog
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -168,11 +169,11 @@ class ProvidersController(SettingsPageController):
 
     async def _test(self, model: str) -> None:
         page = self._dialog.providers
-        page.show_test(model, (_tr("Testing with two short requests…"), "second"))
+        page.show_test(model, TonedText(_tr("Testing with two short requests…"), "second"))
         try:
             outcome = outcome_text(await self._ask(lambda engine: engine.test_model(model)))
         except Problem as problem:
-            outcome = (f"{problem.details.message} {problem.details.cause}", "failed")
+            outcome = TonedText(f"{problem.details.message} {problem.details.cause}", "failed")
         if not self.closed:
             self._dialog.providers.show_test(model, outcome)
 

@@ -13,7 +13,7 @@ from core.domain.sessions import ACTIVE_STATUSES
 from ui.ask.request_actions import RequestActions
 from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks
-from ui.controllers.completions import list_completions
+from ui.controllers.completions import Completions, list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.controllers.git import GitController
 from ui.controllers.model_choice import ModelController
@@ -111,12 +111,13 @@ class SessionController(QObject):
         folder = self._window.row(self._session).folder
 
         async def load() -> None:
-            files, commands = await self._bridge.ask(partial(list_completions, folder))
+            own = await self._bridge.ask(partial(list_completions, folder))
             completion = self._view.composer.completion
-            completion.set_results(files, commands)
-            resources, prompts = await self._bridge.ask(_extras)  # possibly slow, because it may start an MCP server
-            if resources or prompts:
-                completion.set_results([*resources, *files], {**commands, **prompts})
+            completion.set_results(own.mentions, own.commands)
+            # Possibly slow, because it may start an MCP server.
+            offered = await self._bridge.ask(_mcp_completions)
+            if offered.mentions or offered.commands:
+                completion.set_results([*offered.mentions, *own.mentions], {**own.commands, **offered.commands})
 
         self._tasks.start(load(), "list files")
 
@@ -147,11 +148,11 @@ async def _send(session: str, text: str, now: bool, files: Sequence[AttachedFile
     await engine.send_message(session, text, now=now, files=files)
 
 
-async def _extras(engine: "Engine") -> tuple[list[str], dict[str, str]]:
-    """Return the resources of the MCP servers (for completion after `@`) and their prompts (after `/`)."""
-    mentions = await engine.mcp_servers.mentions()
+async def _mcp_completions(engine: "Engine") -> Completions:
+    """Return the resources of the MCP servers and, as commands, their prompts."""
+    offered = await engine.mcp_servers.mentions()
     prompts = {
-        mention.mention_text: " ".join((*(f"<{name}>" for name in mention.arguments), mention.description))
-        for mention in mentions.prompts
+        prompt.mention_text: " ".join((*(f"<{name}>" for name in prompt.arguments), prompt.description))
+        for prompt in offered.prompts
     }
-    return [mention.mention_text for mention in mentions.resources], prompts
+    return Completions(mentions=[resource.mention_text for resource in offered.resources], commands=prompts)

@@ -114,35 +114,46 @@ class DecisionDelegate(ItemDelegate):
         choice = self._rows.item(index)
         if choice is None:
             return
-        theme, fonts, box = self.look.theme, self.look.fonts, QRect(option.rect)
+        theme, box = self.look.theme, QRect(option.rect)
         if QStyle.StateFlag.State_Selected in option.state:
             draw_selection(painter, box, theme)
         painter.fillRect(box.x() + EDGE, box.bottom(), box.width() - 2 * EDGE, 1, theme.line)
-        look, size, ratio = decision_style(choice.kind), self.look.size(ICON), painter.device().devicePixelRatio()
         half = box.height() // 2
         upper_line = QRect(box.x(), box.y() + 5, box.width(), half - 4)
         lower_line = QRect(box.x(), box.y() + half - 1, box.width(), half - 5)
-        kind_icon = pixmap(look.icon, theme.color(look.color), size, ratio)
-        painter.drawPixmap(EDGE, upper_line.y() + (upper_line.height() - size) // 2, kind_icon)
+        self._draw_kind(painter, upper_line, choice)
+        text_right = self._draw_time_and_status(painter, box, choice) - 20
+        self._draw_subject(painter, upper_line, text_right, choice)
+        text_left = EDGE + self.look.size(ICON) + 10
+        outcome_rect = QRect(text_left, lower_line.y(), max(0, text_right - text_left), lower_line.height())
+        draw_line(painter, outcome_rect, outcome_line(choice), self.look.fonts.second, theme.second)
+
+    def _draw_kind(self, painter: QPainter, line: QRect, choice: DecisionEntry) -> None:
+        style, size = decision_style(choice.kind), self.look.size(ICON)
+        icon = pixmap(style.icon, self.look.theme.color(style.color), size, painter.device().devicePixelRatio())
+        painter.drawPixmap(EDGE, line.y() + (line.height() - size) // 2, icon)
+
+    def _draw_time_and_status(self, painter: QPainter, box: QRect, choice: DecisionEntry) -> int:
+        """Draw the time and the status at the right; return the x at which the time begins."""
+        theme, font, size = self.look.theme, self.look.fonts.second, self.look.size(ICON)
         status_left = box.right() - EDGE - size + 1
-        painter.drawPixmap(status_left, box.y() + (box.height() - size) // 2,
-                           pixmap(status_icon(choice.status), theme.status(choice.status), size, ratio))  # fmt: skip
+        color, ratio = theme.status(choice.status), painter.device().devicePixelRatio()
+        icon = pixmap(status_icon(choice.status), color, size, ratio)
+        painter.drawPixmap(status_left, box.y() + (box.height() - size) // 2, icon)
         time = time_of_day(choice.at)
-        time_left = status_left - 10 - QFontMetrics(fonts.second).horizontalAdvance(time)
+        time_left = status_left - 10 - QFontMetrics(font).horizontalAdvance(time)
         time_rect = QRect(time_left - 10, box.y(), status_left - time_left, box.height())
-        draw_right_aligned(painter, time_rect, time, fonts.second, theme.third)
-        text_left = EDGE + size + 10
-        title_rect = upper_line.adjusted(text_left, 0, 0, 0)
-        title_width = draw_line(painter, title_rect, translate(look.title), fonts.strong, theme.text)
-        x = text_left + title_width + 8
-        mono = choice.kind in {"permission", "allowed", "refused"}
-        text_rect = QRect(x, upper_line.y(), max(0, time_left - x - 20), upper_line.height())
-        draw_line(
-            painter,
-            text_rect,
-            self._rows.subject(choice),
-            fonts.mono if mono else fonts.text,
-            theme.second if mono else theme.text,
-        )
-        text_rect = QRect(text_left, lower_line.y(), max(0, time_left - text_left - 20), lower_line.height())
-        draw_line(painter, text_rect, outcome_line(choice), fonts.second, theme.second)
+        draw_right_aligned(painter, time_rect, time, font, theme.third)
+        return time_left
+
+    def _draw_subject(self, painter: QPainter, line: QRect, right: int, choice: DecisionEntry) -> None:
+        """Draw the kind of a decision as a title, and then what it is about."""
+        theme, fonts = self.look.theme, self.look.fonts
+        text_left = EDGE + self.look.size(ICON) + 10
+        title = translate(decision_style(choice.kind).title)
+        title_width = draw_line(painter, line.adjusted(text_left, 0, 0, 0), title, fonts.strong, theme.text)
+        left = text_left + title_width + 8
+        rect = QRect(left, line.y(), max(0, right - left), line.height())
+        is_call = choice.kind in {"permission", "allowed", "refused"}
+        font, color = (fonts.mono, theme.second) if is_call else (fonts.text, theme.text)
+        draw_line(painter, rect, self._rows.subject(choice), font, color)

@@ -179,10 +179,12 @@ class DecisionsPanel(QWidget):
         for button in (*self._filters.values(), self._show, self._revoke):
             button.restyle(look)
         for text, font in (
-            (self._title, look.fonts.bold), (self._cause, look.fonts.text), (self._options, look.fonts.second),
+            (self._title, look.fonts.bold),
+            (self._cause, look.fonts.text),
+            (self._options, look.fonts.second),
             (self._outcome, look.fonts.text),
             (self._empty, look.fonts.text),
-        ):  # fmt: skip
+        ):
             text.setFont(font)
         self._list.viewport().update()
 

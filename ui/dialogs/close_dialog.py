@@ -41,19 +41,7 @@ class CloseDialog(QDialog):
         if count > MAX_NAMED:
             names.append(self.tr("and {} more").format(count - MAX_NAMED))
         column.addWidget(label(allow_breaks("\n".join(names)), look.fonts.text, name="close.sessions", wrap=True))
-        again = (
-            self.tr("The tray icon opens the window again.")
-            if has_tray
-            else self.tr("This desktop shows no tray icons. Start Journeyman again to open the window; the background "
-                         "process ends when no session is running.")
-        )  # fmt: skip
-        if count == 1:
-            text = self.tr("It can go on in the background, and Journeyman notifies you when it needs you or ends.")
-            pause = self.tr("Or pause it after its current step, and quit.")
-        else:
-            text = self.tr("They can go on in the background, and Journeyman notifies you when they need you or end.")
-            pause = self.tr("Or pause them after their current step, and quit.")
-        text = f"{text} {again} {pause}"
+        text = self._choices_text(count, has_tray=has_tray)
         column.addWidget(label(text, look.fonts.text, "second", name="close.text", wrap=True))
         self._remember = CheckBox(look, self.tr("Do this every time"), name="close.remember")
         self._remember.setToolTip(self.tr("You can change this in Settings, Appearance."))
@@ -68,6 +56,27 @@ class CloseDialog(QDialog):
         column.addLayout(button_row(cancel, stop, keep))
         self.setMinimumWidth(look.size(460))
         cancel.setFocus()
+
+    def _choices_text(self, count: int, *, has_tray: bool) -> str:
+        """Explain what the buttons do, and how the window can be opened again."""
+        if count == 1:
+            background = self.tr(
+                "It can go on in the background, and Journeyman notifies you when it needs you or ends."
+            )
+            pause = self.tr("Or pause it after its current step, and quit.")
+        else:
+            background = self.tr(
+                "They can go on in the background, and Journeyman notifies you when they need you or end."
+            )
+            pause = self.tr("Or pause them after their current step, and quit.")
+        if has_tray:
+            reopen = self.tr("The tray icon opens the window again.")
+        else:
+            reopen = self.tr(
+                "This desktop shows no tray icons. Start Journeyman again to open the window; the background "
+                "process ends when no session is running."
+            )
+        return f"{background} {reopen} {pause}"
 
     def _choose(self, action: CloseAction) -> None:
         self.accept()
@@ -103,7 +112,8 @@ class QuitDialog(QDialog):
     def show_running(self, rows: Sequence[SessionRow]) -> None:
         """Show the sessions that have not paused yet."""
         names = ", ".join(f"“{visible(row.title)}”" for row in rows[:MAX_NAMED])
-        is_one = len(rows) == 1
-        what = self.tr("It is paused and can be resumed.") if is_one else self.tr("They are paused and can be resumed.")
-        self._text.setText(allow_breaks(f"{self.tr('Waiting for {}.').format(names)} {what}"))
+        result = self.tr("They are paused and can be resumed.")
+        if len(rows) == 1:
+            result = self.tr("It is paused and can be resumed.")
+        self._text.setText(allow_breaks(f"{self.tr('Waiting for {}.').format(names)} {result}"))
         grow_to_fit(self)

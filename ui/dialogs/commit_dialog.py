@@ -116,9 +116,16 @@ class CommitDialog(QDialog):
         column.setSpacing(10)
         self._title = label("", look.fonts.title, name="commit.title")
         for part in (
-            self._title, self._programs, self._program_names, self._all, self._file_area, hairline(),
-            self._message_title, box, self._result,
-        ):  # fmt: skip
+            self._title,
+            self._programs,
+            self._program_names,
+            self._all,
+            self._file_area,
+            hairline(),
+            self._message_title,
+            box,
+            self._result,
+        ):
             column.addWidget(part)
         column.insertLayout(1, branch_row)
         column.insertWidget(2, self._branch_name)

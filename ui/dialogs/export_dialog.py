@@ -97,8 +97,8 @@ class ExportDialog(QDialog):
         """Show that the file was written. `size` is in bytes."""
         self._path = path
         self._busy(False)
-        self._message.setText(allow_breaks(self.tr("Exported to {path} ({size}). {more}").format(
-            path=path, size=size_words(size), more=details)))  # fmt: skip
+        text = self.tr("Exported to {path} ({size}). {more}").format(path=path, size=size_words(size), more=details)
+        self._message.setText(allow_breaks(text))
         self._message.show()
         self._show.show()
         self._cancel.setText(self.tr("Close"))

@@ -15,10 +15,28 @@ from ui.widgets.dialog_parts import button_row, resize_in_screen
 
 PAGES_WIDTH = 180
 PAGES: Final = (
-    "getting-started", "models", "permissions", "sessions", "reviewing", "undo", "safety", "skills", "skill-editor",
-    "memory", "agents", "mcp-servers", "packages", "external-agents", "hooks", "import-export", "keys", "settings",
-    "command-line", "data", "troubleshooting",
-)  # fmt: skip
+    "getting-started",
+    "models",
+    "permissions",
+    "sessions",
+    "reviewing",
+    "undo",
+    "safety",
+    "skills",
+    "skill-editor",
+    "memory",
+    "agents",
+    "mcp-servers",
+    "packages",
+    "external-agents",
+    "hooks",
+    "import-export",
+    "keys",
+    "settings",
+    "command-line",
+    "data",
+    "troubleshooting",
+)
 
 
 class HelpDialog(QDialog):

@@ -49,7 +49,7 @@ class TrustDialog(QDialog):
         self._files = self._build_files(look, texts)
         column.addWidget(self._files, 1)
         column.addSpacing(4)
-        for name, text in self._consequences(folder_trust):
+        for name, text in self._consequences(folder_trust).items():
             column.addWidget(label(text, look.fonts.text, "second", name=f"trust.{name}", wrap=True))
         column.addSpacing(4)
         column.addLayout(self._buttons(look, has_files=bool(texts)))
@@ -64,8 +64,8 @@ class TrustDialog(QDialog):
             return self.tr("It has project instructions, which tell the agent what to do:")
         return self.tr("It has no project instructions yet, such as an AGENTS.md, skills or commands.")
 
-    def _consequences(self, folder_trust: "FolderTrust") -> list[tuple[str, str]]:
-        """Return texts about the consequences of each answer, with the object names of their labels."""
+    def _consequences(self, folder_trust: "FolderTrust") -> dict[str, str]:
+        """Return texts about the consequences of each answer, by the object name of their label."""
         if folder_trust.instructions or folder_trust.trusted:
             trusted = self.tr(
                 "If you trust it, the agent follows these files as they are now. When one of them changes, you are "
@@ -85,14 +85,14 @@ class TrustDialog(QDialog):
             "may contain instructions from others."
         )
         undo = self.tr("You can change this later under Settings, Trusted folders.")
-        return [("trusted", trusted), ("ignored", ignored), ("undo", undo)]
+        return {"trusted": trusted, "ignored": ignored, "undo": undo}
 
     def _build_files(self, look: Look, texts: Mapping[str, str]) -> QWidget:
         """Return a frame with the contents of the files, which is hidden at first."""
         contents = "\n\n".join(f"── {visible(name)}\n\n{visible(body)}" for name, body in texts.items())
-        frame, _ = read_only_text(
+        frame = read_only_text(
             contents, look.fonts.mono, name="trust.contents", accessible_name=self.tr("Contents of the files")
-        )
+        ).frame
         frame.setMinimumHeight(min(look.size(220), self.screen().availableGeometry().height() // 4))
         frame.hide()
         return frame

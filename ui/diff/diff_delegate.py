@@ -32,6 +32,13 @@ class HeaderLink(NamedTuple):
     text: str
 
 
+class HunkLink(NamedTuple):
+    """A link in a hunk header: `more`, `keep` or `revert`, and the index of the hunk."""
+
+    name: str
+    hunk: int
+
+
 class DiffLineDelegate(QStyledItemDelegate):
     """Paints the line number, sign and text of a line.
 

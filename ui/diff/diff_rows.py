@@ -1,7 +1,7 @@
 """The Qt model of the lines of a diff, unified or side by side, and of the comments on them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from PySide6.QtCore import (
     QAbstractTableModel,
@@ -14,6 +14,7 @@ from PySide6.QtCore import (
 
 from core.timeline.text_diff import HUNK_HEADER, DiffRow, TextDiff
 from ui.diff.line_texts import LINE_LIMIT, TAB
+from ui.diff.line_texts import DiffLine as DiffLine
 from ui.text.visible import visible
 
 MORE_LINES: Final = 20  # lines that each use of *Show more* adds
@@ -23,13 +24,6 @@ NOT_LINES: Final = frozenset({HUNK_HEADER, COMMENT})  # the signs of rows that s
 RowPair = tuple[DiffRow | None, DiffRow | None]
 AnyIndex = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
-
-
-class DiffLine(NamedTuple):
-    """A line of one of the two texts. `side` is `old` or `new`; `number` counts from 1."""
-
-    side: str
-    number: int
 
 
 NO_COMMENTS: Final[Mapping[DiffLine, Sequence[str]]] = {}
@@ -81,8 +75,12 @@ class DiffTableModel(QAbstractTableModel):
         same_file = self._difference.old == difference.old or self._difference.new == difference.new
         self.beginResetModel()
         self._more = self._more if same_file else {}
-        self._difference, self.side_by_side, self.can_revert = difference, side_by_side, can_revert
-        self.can_keep, self._kept, self._comments = can_keep, kept, comments
+        self._difference = difference
+        self.side_by_side = side_by_side
+        self.can_revert = can_revert
+        self.can_keep = can_keep
+        self._kept = kept
+        self._comments = comments
         self._hunk_keys = difference.hunk_keys() if can_keep else []
         self._longest_line = _longest(difference)
         self._build()
@@ -145,7 +143,9 @@ class DiffTableModel(QAbstractTableModel):
 
     def _line_counts(self, hunk: int) -> tuple[int, int]:
         blocks = self._difference.hunks()[hunk]
-        return sum(b.new_end - b.new for b in blocks), sum(b.old_end - b.old for b in blocks)
+        added = sum(block.new_end - block.new for block in blocks)
+        removed = sum(block.old_end - block.old for block in blocks)
+        return added, removed
 
     def _accessible_header(self, row: DiffRow) -> str:
         """Return the text of a hunk header for screen readers."""
@@ -183,11 +183,13 @@ class DiffTableModel(QAbstractTableModel):
     def _build(self) -> None:
         has_actions = self.can_revert or self.can_keep
         kept = {hunk for hunk in range(len(self._hunk_keys)) if self.is_kept(hunk)}
-        rows = [
-            row
-            for row in self._difference.rows(more=self._more)
-            if (row.is_header and (has_actions or row.hidden_lines)) or (not row.is_header and row.hunk not in kept)
-        ]
+
+        def is_shown(row: DiffRow) -> bool:
+            if row.is_header:
+                return has_actions or bool(row.hidden_lines)
+            return row.hunk not in kept
+
+        rows = [row for row in self._difference.rows(more=self._more) if is_shown(row)]
         pairs: list[RowPair] = _paired(rows) if self.side_by_side else [(row, row) for row in rows]
         self._pairs = self._with_comments(pairs) if self._comments else pairs
 
@@ -209,23 +211,29 @@ class DiffTableModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self._pairs)
 
     def columnCount(self, parent: AnyIndex = NOWHERE) -> int:
-        return 0 if parent.isValid() else 2 if self.side_by_side else 1
+        if parent.isValid():
+            return 0
+        return 2 if self.side_by_side else 1
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or role not in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
             return None
         row = self.row(index.row(), index.column())
+        for_screen_readers = role == Qt.ItemDataRole.AccessibleTextRole
         if row is None:
-            return self.tr("no line") if role == Qt.ItemDataRole.AccessibleTextRole else ""
+            return self.tr("no line") if for_screen_readers else ""
         if row.sign == COMMENT:
-            return self.describe_comment(row.text) if role == Qt.ItemDataRole.AccessibleTextRole else ""
+            return self.describe_comment(row.text) if for_screen_readers else ""
         if row.is_header:
-            if role == Qt.ItemDataRole.AccessibleTextRole:
-                return self._accessible_header(row)
-            text = unchanged_lines_text(row.hidden_lines)
-            return self.tr("kept {}, {}").format(self.hunk_figures(row.hunk), text) if self.is_kept(row.hunk) else text
+            return self._accessible_header(row) if for_screen_readers else self._header_text(row)
         change = {"-": self.tr("removed"), "+": self.tr("added")}.get(row.sign, "")
         return visible(f"{change} {row.old or row.new}: {row.text.rstrip()}".strip())
+
+    def _header_text(self, row: DiffRow) -> str:
+        text = unchanged_lines_text(row.hidden_lines)
+        if self.is_kept(row.hunk):
+            return self.tr("kept {}, {}").format(self.hunk_figures(row.hunk), text)
+        return text
 
 
 def _longest(difference: TextDiff) -> int:

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, Q
 
 from core.timeline.text_diff import TextDiff
 from ui.diff.comment_widget import CommentWidget
-from ui.diff.diff_delegate import ROW_HEIGHT, DiffLineDelegate
+from ui.diff.diff_delegate import ROW_HEIGHT, DiffLineDelegate, HunkLink
 from ui.diff.diff_rows import COMMENT, MORE_LINES, NO_COMMENTS, NOT_LINES, DiffLine, DiffTableModel
 from ui.diff.line_menu import LineAction, line_menu
 from ui.style.theme import Look
@@ -74,8 +74,8 @@ class DiffView(QTableView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        for scroll in (self.setVerticalScrollMode, self.setHorizontalScrollMode):
-            scroll(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.horizontalHeader().hide()
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.horizontalHeader().setMinimumSectionSize(40)
@@ -150,20 +150,20 @@ class DiffView(QTableView):
         self._fit()
         self.viewport().update()
 
-    def go_to_hunk(self, by: int) -> None:
-        """Select the next hunk (`by` > 0) or the previous one. If there is none, request the next or previous file."""
+    def go_to_hunk(self, direction: int) -> None:
+        """Select the next (1) or previous (-1) hunk. If there is none, request the next or previous file."""
         positions = self._rows.hunk_positions()
         current_row = self._current_position()
-        candidates = [position for position in positions if (position - current_row) * by > 0]
+        candidates = [position for position in positions if (position - current_row) * direction > 0]
         if candidates:
-            self._select(min(candidates) if by > 0 else max(candidates))
+            self._select(min(candidates) if direction > 0 else max(candidates))
         else:
-            self.file_requested.emit(by, True)
+            self.file_requested.emit(direction, True)
 
-    def select_edge_hunk(self, by: int) -> None:
-        """Select the first hunk of the diff (`by` > 0) or the last one."""
+    def select_edge_hunk(self, direction: int) -> None:
+        """Select the first (1) or the last (-1) hunk of the diff."""
         if positions := self._rows.hunk_positions():
-            self._select(positions[0] if by > 0 else positions[-1])
+            self._select(positions[0] if direction > 0 else positions[-1])
 
     def current_hunk(self) -> int:
         """Return the index of the hunk that contains the selected line; -1 if there is none."""
@@ -202,12 +202,8 @@ class DiffView(QTableView):
             self.refused.emit(self.tr("Select a line to comment on it."))
             return
         positions = sorted({index.row() for index in self.selectionModel().selectedRows()})
-        lines = [
-            line
-            for position in positions
-            for column in self._columns()
-            if (line := self._rows.line_at(position, column))
-        ]
+        cells = ((position, column) for position in positions for column in range(self._rows.columnCount()))
+        lines = [line for position, column in cells if (line := self._rows.line_at(position, column))]
         numbers = [line.number for line in lines if line.side == last.side] or [last.number]
         self.comment_requested.emit(DiffLine(last.side, min(numbers)), DiffLine(last.side, max(numbers)))
 
@@ -235,9 +231,9 @@ class DiffView(QTableView):
     def comment_widget(self, name: str) -> CommentWidget | None:
         """Return the widget of the comment with this ID; None if the comment is not shown."""
         for position, shown in self._rows.comment_rows():
-            if shown == name:
-                widget = self.indexWidget(self._rows.index(position, 0))
-                return widget if isinstance(widget, CommentWidget) else None
+            widget = self.indexWidget(self._rows.index(position, 0))
+            if shown == name and isinstance(widget, CommentWidget):
+                return widget
         return None
 
     def select_comment(self, name: str) -> None:
@@ -257,9 +253,6 @@ class DiffView(QTableView):
         for position, _ in self._rows.comment_rows():
             if self.indexWidget(self._rows.index(position, 0)) is comment:
                 self.setRowHeight(position, self._comment_height(comment))
-
-    def _columns(self) -> Sequence[int]:
-        return (0, 1) if self._rows.side_by_side else (0,)
 
     def _current_position(self) -> int:
         """Return the position of the selected row, or -1. The current row is not used: Qt sets it on focus."""
@@ -284,31 +277,33 @@ class DiffView(QTableView):
     def _in_place(self) -> Iterator[None]:
         """Keep the top line, the selection and the cursor in a comment while the body of `with` rebuilds the rows."""
         current, hunk, comment = self.current_line(), self.current_hunk(), self.current_comment()
-        typed = {name: widget.cursor_position() for _, name in self._rows.comment_rows()
-                 if (widget := self.comment_widget(name)) is not None and widget.cursor_position() >= 0}  # fmt: skip
-        tops = (
-            (line, self.rowViewportPosition(position))
-            for position in range(max(0, self.rowAt(0)), self._rows.rowCount())
-            if (line := self._rows.line_at(position))
-        )
-        top = next(tops, None)
+        cursors = self._comment_cursors()
+        positions = range(max(0, self.rowAt(0)), self._rows.rowCount())
+        top = next((position for position in positions if self._rows.line_at(position)), -1)
+        top_line, top_y = self._rows.line_at(top), self.rowViewportPosition(top)
         self.rebuilding = True
         try:
             yield
         finally:
             self.rebuilding = False
         self._fit()
-        if top and (position := self._rows.position_of(top[0])) >= 0:
+        if top_line and (position := self._rows.position_of(top_line)) >= 0:
             bar = self.verticalScrollBar()
-            bar.setValue(bar.value() + self.rowViewportPosition(position) - top[1])
+            bar.setValue(bar.value() + self.rowViewportPosition(position) - top_y)
         if comment:
             self.select_comment(comment)
         elif (position := self._rows.position_near(current, hunk)) >= 0:
             self.selectRow(position)
-        for name, cursor in typed.items():
+        for name, cursor in cursors.items():
             if (widget := self.comment_widget(name)) is not None:
                 widget.edit(cursor)
         self._mark_selected_comment()
+
+    def _comment_cursors(self) -> dict[str, int]:
+        """Return the cursor positions in the comments that are being edited, by the ID of the comment."""
+        widgets = ((name, self.comment_widget(name)) for _, name in self._rows.comment_rows())
+        cursors = {name: widget.cursor_position() for name, widget in widgets if widget is not None}
+        return {name: cursor for name, cursor in cursors.items() if cursor >= 0}
 
     def _place_comments(self) -> None:
         self.clearSpans()
@@ -327,8 +322,7 @@ class DiffView(QTableView):
 
     def _fit_comments(self) -> None:
         for position, _ in self._rows.comment_rows():
-            comment = self.indexWidget(self._rows.index(position, 0))
-            if comment is not None:
+            if (comment := self.indexWidget(self._rows.index(position, 0))) is not None:
                 self.setRowHeight(position, self._comment_height(comment))
 
     def _comment_height(self, comment: QWidget) -> int:
@@ -353,22 +347,28 @@ class DiffView(QTableView):
 
     def link_rects(self, position: int) -> dict[str, QRect]:
         """Return the rectangles of the links in the hunk header at a position by name, in viewport coordinates."""
-        head = self._rows.hunk_header(position)
         rects: dict[str, QRect] = {}
-        for column in range(self._rows.columnCount() if head else 0):
-            box = self.visualRect(self._rows.index(position, column))
-            rects |= self._painter.link_rects(box, head, column) if head else {}
+        if header := self._rows.hunk_header(position):
+            for column in range(self._rows.columnCount()):
+                box = self.visualRect(self._rows.index(position, column))
+                rects |= self._painter.link_rects(box, header, column)
         return rects
 
-    def _link_at(self, point: QPoint) -> tuple[str, int]:
-        """Return the name of the link at `point` and the index of its hunk; an empty name if there is no link."""
-        index: QModelIndex = self.indexAt(point)
-        head = self._rows.hunk_header(index.row()) if index.isValid() else None
-        if head is None:
-            return "", -1
-        return next(
-            (name for name, rect in self.link_rects(index.row()).items() if rect.contains(point)), ""
-        ), head.hunk
+    def _link_at(self, point: QPoint) -> HunkLink | None:
+        position = self.indexAt(point).row()  # -1 if there is no row
+        if header := self._rows.hunk_header(position):
+            for name, rect in self.link_rects(position).items():
+                if rect.contains(point):
+                    return HunkLink(name, header.hunk)
+        return None
+
+    def _follow_link(self, link: HunkLink) -> None:
+        if link.name == "more":
+            self.show_more(gap=link.hunk)
+        elif link.name == "keep":
+            self.keep_requested.emit(link.hunk)
+        else:
+            self.revert_requested.emit(link.hunk, False)
 
     def _gutter_line(self, point: QPoint) -> DiffLine | None:
         """Return the line whose number is at `point`; None if there is none or comments are not possible."""
@@ -420,21 +420,17 @@ class DiffView(QTableView):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
-        over = bool(self._link_at(point)[0]) or self._gutter_line(point) is not None
-        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+        is_clickable = self._link_at(point) is not None or self._gutter_line(point) is not None
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if is_clickable else Qt.CursorShape.ArrowCursor)
         super().mouseMoveEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
-        name, hunk = self._link_at(point)
+        link = self._link_at(point)
         if event.button() != Qt.MouseButton.LeftButton or event.modifiers():
             super().mousePressEvent(event)
-        elif name == "more":
-            self.show_more(gap=hunk)
-        elif name == "keep":
-            self.keep_requested.emit(hunk)
-        elif name:
-            self.revert_requested.emit(hunk, False)
+        elif link:
+            self._follow_link(link)
         elif line := self._gutter_line(point):
             super().mousePressEvent(event)
             self.comment_requested.emit(line, line)
@@ -448,10 +444,12 @@ class DiffView(QTableView):
             return
         if not self.selectionModel().isSelected(index):
             self.setCurrentIndex(index)
-        hunk, can_comment = self.current_hunk(), self._make_comment is not None
-        has_line, kept = self.current_line() is not None, self._rows.is_kept(hunk)
-        keep = self.tr("Show the hunk") if kept else self.tr("Keep the hunk")
-        can_keep, can_revert = self._rows.can_keep and hunk >= 0, self._rows.can_revert and hunk >= 0 and not kept
+        hunk = self.current_hunk()
+        is_kept = self._rows.is_kept(hunk)
+        has_line, can_comment = self.current_line() is not None, self._make_comment is not None
+        can_keep = self._rows.can_keep and hunk >= 0
+        can_revert = self._rows.can_revert and hunk >= 0 and not is_kept
+        keep = self.tr("Show the hunk") if is_kept else self.tr("Keep the hunk")
         entries = (
             LineAction("comment", self.tr("Comment…"), "C", has_line and can_comment, self.comment_on_selection),
             LineAction("copy", self.tr("Copy"), "Ctrl+C", has_line, self.copy),

@@ -1,7 +1,7 @@
 """The text of diff lines as it is painted, with syntax colors and with the changed words emphasized."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QTextCharFormat, QTextLayout, QTextOption
@@ -21,6 +21,13 @@ MAX_STATES: Final = 20_000  # lines; a later line is colored as if no multi-line
 EMPHASIS: Final = 0.34  # opacity of the color behind the changed words of an added or removed line
 
 
+class DiffLine(NamedTuple):
+    """A line of one of the two texts. `side` is `old` or `new`; `number` counts from 1."""
+
+    side: str
+    number: int
+
+
 class LineTexts:
     """Lays out the lines of a diff when they are painted, and caches the latest layouts."""
 
@@ -33,10 +40,10 @@ class LineTexts:
         self._difference = difference
         first = initial_state(file_name) if file_name else None
         self._sides = {"old": _SyntaxStates(difference.old, first), "new": _SyntaxStates(difference.new, first)}
-        self._blocks: dict[DiffBlock, Mapping[tuple[str, int], int]] = {}
-        self._words: dict[tuple[str, int], list[Range]] = {}
-        self._layouts: dict[tuple[str, int], QTextLayout] = {}
-        self._block_starts = {number: block for block in difference.blocks for number in _block_lines(block)}
+        self._counterparts: dict[DiffBlock, Mapping[DiffLine, DiffLine]] = {}
+        self._words: dict[DiffLine, list[Range]] = {}
+        self._layouts: dict[DiffLine, QTextLayout] = {}
+        self._block_of = {line: block for block in difference.blocks for line in _block_lines(block)}
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -52,73 +59,72 @@ class LineTexts:
 
     def layout(self, row: DiffRow) -> QTextLayout:
         """Return the layout of a line, which is never wrapped."""
-        key = ("old", row.old) if row.sign == "-" else ("new", row.new)
-        layout = self._layouts.get(key)
+        line = _line_of(row)
+        layout = self._layouts.get(line)
         if layout is None:
             if len(self._layouts) >= MAX_LAYOUTS:
                 del self._layouts[next(iter(self._layouts))]
-            layout = self._layouts[key] = self._make(row, *key)
+            layout = self._layouts[line] = self._create_layout(row, line)
         return layout
 
     def changed_words(self, row: DiffRow) -> list[Range]:
         """Return the ranges in which an added or removed line differs from its counterpart, if it has one."""
         if row.sign not in {"-", "+"}:
             return []
-        key = ("old", row.old) if row.sign == "-" else ("new", row.new)
-        if key not in self._words:
-            self._compare(*key)
-        return self._words[key]
+        line = _line_of(row)
+        if line not in self._words:
+            self._compare(line)
+        return self._words[line]
 
-    def _compare(self, side: str, number: int) -> None:
+    def _compare(self, line: DiffLine) -> None:
         """Compare a line with its counterpart in the same block, if it has one, and cache the result for both."""
-        self._words[side, number] = []
-        partner = self._partners(side, number).get((side, number))
-        if partner is None:
+        self._words[line] = []
+        counterpart = self._counterpart(line)
+        if counterpart is None:
             return
-        old, new = (number, partner) if side == "old" else (partner, number)
-        ranges = changed_ranges(shown_text(self._difference.old[old - 1]), shown_text(self._difference.new[new - 1]))
-        self._words["old", old], self._words["new", new] = ranges
+        old, new = (line, counterpart) if line.side == "old" else (counterpart, line)
+        old_text = shown_text(self._difference.old[old.number - 1])
+        new_text = shown_text(self._difference.new[new.number - 1])
+        self._words[old], self._words[new] = changed_ranges(old_text, new_text)
 
-    def _partners(self, side: str, number: int) -> Mapping[tuple[str, int], int]:
-        block = self._block_starts.get((side, number))
+    def _counterpart(self, line: DiffLine) -> DiffLine | None:
+        """Return the line of the other text that replaces a line or that it replaces."""
+        block = self._block_of.get(line)
         if block is None:
-            return {}
-        if block not in self._blocks:
-            old = [shown_text(line) for line in self._difference.old[block.old : block.old_end]]
-            new = [shown_text(line) for line in self._difference.new[block.new : block.new_end]]
-            partners: dict[tuple[str, int], int] = {}
-            for a, b in pair_lines(old, new):
-                partners["old", block.old + a + 1] = block.new + b + 1
-                partners["new", block.new + b + 1] = block.old + a + 1
-            self._blocks[block] = partners
-        return self._blocks[block]
+            return None
+        if block not in self._counterparts:
+            self._counterparts[block] = self._pair_lines(block)
+        return self._counterparts[block].get(line)
 
-    def _make(self, row: DiffRow, side: str, number: int) -> QTextLayout:
+    def _pair_lines(self, block: DiffBlock) -> Mapping[DiffLine, DiffLine]:
+        old_texts = [shown_text(text) for text in self._difference.old[block.old : block.old_end]]
+        new_texts = [shown_text(text) for text in self._difference.new[block.new : block.new_end]]
+        counterparts: dict[DiffLine, DiffLine] = {}
+        for old_index, new_index in pair_lines(old_texts, new_texts):
+            old = DiffLine("old", block.old + old_index + 1)
+            new = DiffLine("new", block.new + new_index + 1)
+            counterparts |= {old: new, new: old}
+        return counterparts
+
+    def _create_layout(self, row: DiffRow, line: DiffLine) -> QTextLayout:
         text = shown_text(row.text)
         layout = QTextLayout(text, self._look.fonts.mono)
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.NoWrap)
         layout.setTextOption(option)
-        spans = [
-            (span, char_format)
-            for span in self._sides[side].spans(number, text)
-            if (char_format := self._formats.get(span.kind))
+        ranges = [
+            _format_range(text, span, self._formats[span.kind])
+            for span in self._sides[line.side].spans(line.number, text)
+            if span.kind in self._formats
         ]
-        spans += [
-            (SyntaxSpan(start, end - start, "changed"), self._emphasis[row.sign])
-            for start, end in self.changed_words(row)
-        ]
-        ranges = []
-        for span, char_format in spans:
-            part = QTextLayout.FormatRange()
-            part.start, part.length = utf16_range(text, span)
-            part.format = char_format
-            ranges.append(part)
+        for start, end in self.changed_words(row):
+            span = SyntaxSpan(start, end - start, "changed")
+            ranges.append(_format_range(text, span, self._emphasis[row.sign]))
         layout.setFormats(ranges)
         layout.beginLayout()
-        line = layout.createLine()
-        line.setLineWidth(1 << 20)
-        line.setPosition(QPointF(0, 0))
+        text_line = layout.createLine()
+        text_line.setLineWidth(1 << 20)
+        text_line.setPosition(QPointF(0, 0))
         layout.endLayout()
         return layout
 
@@ -136,7 +142,8 @@ class _SyntaxStates:
             return []
         states = self._states
         while len(states) < min(number, MAX_STATES):
-            states.append(next_state(self._lines[len(states) - 1].rstrip("\r\n"), states[-1]))
+            previous_line = self._lines[len(states) - 1]
+            states.append(next_state(previous_line.rstrip("\r\n"), states[-1]))
         return line_spans(text, states[number - 1] if number <= len(states) else states[0])
 
 
@@ -145,9 +152,21 @@ def shown_text(line: str) -> str:
     return visible(line.rstrip("\r\n")[:LINE_LIMIT]).expandtabs(TAB)
 
 
-def _block_lines(block: DiffBlock) -> list[tuple[str, int]]:
+def _line_of(row: DiffRow) -> DiffLine:
+    return DiffLine("old", row.old) if row.sign == "-" else DiffLine("new", row.new)
+
+
+def _format_range(text: str, span: SyntaxSpan, char_format: QTextCharFormat) -> QTextLayout.FormatRange:
+    part = QTextLayout.FormatRange()
+    part.start, part.length = utf16_range(text, span)
+    part.format = char_format
+    return part
+
+
+def _block_lines(block: DiffBlock) -> list[DiffLine]:
     """Return the lines of a block that replaces some lines by others; an empty list for any other block."""
     if block.old == block.old_end or block.new == block.new_end:
         return []
-    old = [("old", number + 1) for number in range(block.old, block.old_end)]
-    return old + [("new", number + 1) for number in range(block.new, block.new_end)]
+    old_lines = [DiffLine("old", number + 1) for number in range(block.old, block.old_end)]
+    new_lines = [DiffLine("new", number + 1) for number in range(block.new, block.new_end)]
+    return old_lines + new_lines

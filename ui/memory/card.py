@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
@@ -42,6 +42,13 @@ RATING_ICONS: Final = {
     "good": ("circle-check", "done", "rated good"),
     "bad": ("circle-x", "failed", "rated bad"),
 }
+
+
+class MemoryProperty(NamedTuple):
+    """A row in the table of the properties of a memory."""
+
+    label: str
+    text: str
 
 
 class MemoryCard(QWidget):
@@ -194,9 +201,9 @@ class MemoryCard(QWidget):
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(1, 1)
-        for row, (name, text) in enumerate(self._property_texts(details)):
-            grid.addWidget(label(name, fonts.second, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(label(visible(text), fonts.second, wrap=True), row, 1)
+        for row, item in enumerate(self._property_texts(details)):
+            grid.addWidget(label(item.label, fonts.second, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(label(visible(item.text), fonts.second, wrap=True), row, 1)
         learned = to_local_time(memory.created_at).strftime("%d %b %Y, %H:%M").lstrip("0")
         row = grid.rowCount()
         grid.addWidget(label(tr("Learned"), fonts.second, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
@@ -210,30 +217,31 @@ class MemoryCard(QWidget):
             grid.addWidget(link, row + 1, 1)
         return grid
 
-    def _property_texts(self, details: "MemoryDetails") -> list[tuple[str, str]]:
+    def _property_texts(self, details: "MemoryDetails") -> list[MemoryProperty]:
         memory, listed = details.listed.memory, details.listed
         content = memory.content
         fields = without_marks(content.fields).items()
-        texts = [(field_label(name), field_text(name, text)) for name, text in fields if text]
-        texts += [(tr("Tags"), ", ".join(tags_of(content)))] if tags_of(content) else []
+        texts = [MemoryProperty(field_label(name), field_text(name, text)) for name, text in fields if text]
+        if tags := tags_of(content):
+            texts.append(MemoryProperty(tr("Tags"), ", ".join(tags)))
         if expires := content.fields.get(EXPIRES):
-            texts.append((tr("Expires"), expires))
+            texts.append(MemoryProperty(tr("Expires"), expires))
         rating_texts = {"good": tr("helpful"), "bad": tr("not helpful, so it is no longer added to any context")}
         if rating := rating_texts.get(user_rating_of(content)):
-            texts.append((tr("Your rating"), rating))
-        texts.append((tr("Applies to"), scope_text(memory, self._title_of)))
+            texts.append(MemoryProperty(tr("Your rating"), rating))
+        texts.append(MemoryProperty(tr("Applies to"), scope_text(memory, self._title_of)))
         state = {"high": tr("high"), "normal": tr("normal"), "low": tr("low"), "decayed": tr("decayed")}
         relevance = f"{round(listed.relevance * 100)}% · {state[listed.state]} · {usage_text(memory)}"
-        texts.append((tr("Relevance"), relevance))
+        texts.append(MemoryProperty(tr("Relevance"), relevance))
         evidence = tr("learned once") if memory.evidence == 1 else tr("learned {} times").format(memory.evidence)
-        texts.append((tr("Confidence"), f"{round(content.confidence * 100)}% · {evidence}"))
-        texts.append((tr("Author"), author_text(memory.author)))
-        texts.append((tr("Decays"), self._decay_text(details)))
+        texts.append(MemoryProperty(tr("Confidence"), f"{round(content.confidence * 100)}% · {evidence}"))
+        texts.append(MemoryProperty(tr("Author"), author_text(memory.author)))
+        texts.append(MemoryProperty(tr("Decays"), self._decay_text(details)))
         if memory.status != "active":
-            standing = tr("archived, not added to any context") if memory.status == "archived" else tr("forgotten")
-            texts.append((tr("Status"), standing))
+            status = tr("archived, not added to any context") if memory.status == "archived" else tr("forgotten")
+            texts.append(MemoryProperty(tr("Status"), status))
         if content.context:
-            texts.append((tr("Context"), content.context[:400]))
+            texts.append(MemoryProperty(tr("Context"), content.context[:400]))
         return texts
 
     def _decay_text(self, details: "MemoryDetails") -> str:

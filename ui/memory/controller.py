@@ -12,7 +12,13 @@ from ui.base.proposal_controller import ProposalController
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
-    from core.engine.services.memory_results import ForgetResult, LearnedDay, MemoryDetails, MemoryListing
+    from core.engine.services.memory_results import (
+        ForgetResult,
+        LearnedDay,
+        MemoryDetails,
+        MemoryListing,
+        TidyResult,
+    )
 
 MAX_LISTED: Final = 3_000  # memories in the list at most; the search also finds older ones
 
@@ -85,13 +91,19 @@ class MemoryController(ProposalController):
 
     async def edit(self, name: str, entered: MemoryInput, base: int) -> int:
         """Edit a memory, starting from its version `base`, and return the number of the change."""
-        text, kind, scope, scope_id, parts, tags, expires = entered
 
         async def edit(engine: "Engine") -> int:
             edited = await engine.memory.edit(
-                name, text, base=base, kind=kind, scope=scope, scope_id=scope_id, parts=parts, tags=tags,
-                expires=expires,
-            )  # fmt: skip
+                name,
+                entered.text,
+                base=base,
+                kind=entered.kind,
+                scope=entered.scope,
+                scope_id=entered.scope_id,
+                parts=entered.fields,
+                tags=entered.tags,
+                expires=entered.expires,
+            )
             return edited.version
 
         return await self._bridge.ask(edit)
@@ -140,17 +152,9 @@ class MemoryController(ProposalController):
     async def learned_by_day(self) -> "Sequence[LearnedDay]":
         return await self._bridge.ask(lambda engine: engine.memory.learned_by_day())
 
-    async def tidy(self) -> tuple[Sequence[str], int]:
-        """Archive decayed memories and derive lessons.
-
-        Return the IDs of archived memories and the number of new proposals.
-        """
-
-        async def act(engine: "Engine") -> tuple[Sequence[str], int]:
-            tidied = await engine.memory.tidy()
-            return tidied.archived, len(tidied.proposed)
-
-        return await self._bridge.ask(act)
+    async def tidy(self) -> "TidyResult":
+        """Archive decayed memories and derive lessons."""
+        return await self._bridge.ask(lambda engine: engine.memory.tidy())
 
     async def export(self, target: str) -> None:
         async def act(engine: "Engine") -> None:

@@ -107,10 +107,10 @@ class MemoryActions:
 
     def tidy(self) -> None:
         async def send() -> None:
-            archived, proposed = await self._controller.tidy()
+            tidied = await self._controller.tidy()
             self._page.refresh()
-            text = tr("Memories archived: {}. New proposals: {}.").format(len(archived), proposed)
-            self._show_toast(text, partial(self._bring_back, archived) if archived else None)
+            text = tr("Memories archived: {}. New proposals: {}.").format(len(tidied.archived), len(tidied.proposed))
+            self._show_toast(text, partial(self._bring_back, tidied.archived) if tidied.archived else None)
 
         self._start_task(send(), "tidy the memories")
 

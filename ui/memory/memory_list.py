@@ -166,10 +166,9 @@ class MemoryList(ItemListView):
         if not self.currentIndex().isValid() and event.key() in {Qt.Key.Key_Down, Qt.Key.Key_Home, *ENTER_KEYS}:
             self.setCurrentIndex(self.rows.index(0))
             event.accept()
-        elif (
-            event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Plus, Qt.Key.Key_Minus)
-            or (event.text().isalpha() and not event.modifiers())
-        ):  # fmt: skip
+        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Plus, Qt.Key.Key_Minus) or (
+            event.text().isalpha() and not event.modifiers()
+        ):
             event.ignore()  # leaves the shortcut to the page, because Qt would search the list for the letter
         else:
             super().keyPressEvent(event)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QResizeEvent
@@ -63,6 +63,11 @@ CARD_KEYS: Final = {
     Qt.Key.Key_Plus: MemoryAction.RATE_HELPFUL,
     Qt.Key.Key_Minus: MemoryAction.RATE_UNHELPFUL,
 }
+
+
+class _MenuEntry(NamedTuple):
+    text: str
+    action: Callable[[], None]
 
 
 class MemoryPanel(PanelPage, LocalShortcuts):
@@ -316,7 +321,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         menu.setObjectName("memory.menu")
         menu.setAccessibleName(tr("More memory actions"))
         memory = self._shown_memory()
-        for text, act in (
+        for text, action in (
             (tr("Import…"), self.memory_actions.ask_import),
             (tr("Export…"), self.memory_actions.ask_export),
             (tr("What was learned, by day…"), self.memory_actions.show_journal),
@@ -324,30 +329,30 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             *self._rerun_actions(memory),
             *self._forget_actions(memory),
         ):
-            menu.addAction(text).triggered.connect(act)
+            menu.addAction(text).triggered.connect(action)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
-    def _rerun_actions(self, memory: Memory | None) -> list[tuple[str, Callable[[], None]]]:
+    def _rerun_actions(self, memory: Memory | None) -> list[_MenuEntry]:
         """Return a menu entry that repeats the last run with this memory in its context, this time without the memory.
 
         There is no entry if the memory has not been used.
         """
         uses = self.card.details.uses if memory and self.card.details else ()
         ask = partial(self._rerun.confirm, memory.id if memory else "", uses, self.look, self)
-        return [(tr("Repeat its last run without this memory…"), ask)] if uses else []
+        return [_MenuEntry(tr("Repeat its last run without this memory…"), ask)] if uses else []
 
-    def _forget_actions(self, memory: Memory | None) -> list[tuple[str, Callable[[], None]]]:
+    def _forget_actions(self, memory: Memory | None) -> list[_MenuEntry]:
         """Return menu entries that forget everything that was learned from the memory's session or for its folder."""
-        entries: list[tuple[str, Callable[[], None]]] = []
+        entries = []
         if memory and memory.session:
             title = visible(self._title_of(memory.session) or memory.session)
             text = tr("Forget what was learned from “{}”").format(title if len(title) < 40 else f"{title[:39]}…")
-            entries.append((text, partial(self.memory_actions.forget_all, session=memory.session)))
+            entries.append(_MenuEntry(text, partial(self.memory_actions.forget_all, session=memory.session)))
         if memory and memory.content.scope == "folder":
             folder = memory.content.scope_id
             text = tr("Forget what was learned for {}").format(folder_label(folder))
-            entries.append((text, partial(self.memory_actions.forget_all, folder=folder)))
+            entries.append(_MenuEntry(text, partial(self.memory_actions.forget_all, folder=folder)))
         return entries
 
     def _go_to_step(self, session: str, number: int) -> None:

@@ -173,9 +173,16 @@ class MemoryProposalCard(QWidget):
         texts.setContentsMargins(0, 0, 0, 0)
         texts.setSpacing(10)
         for part in (
-            self._title, hairline(), self._text, self._lines, self._text_frame, self._reason, self._warning,
-            self._source, self._consequence,
-        ):  # fmt: skip
+            self._title,
+            hairline(),
+            self._text,
+            self._lines,
+            self._text_frame,
+            self._reason,
+            self._warning,
+            self._source,
+            self._consequence,
+        ):
             texts.addWidget(part)
         self._scroll = FittingScrollArea(content)
         self._scroll.setObjectName("memory.proposal.scroll")

@@ -1,7 +1,7 @@
 """The plot of a memory's relevance since its creation, with a forecast of how it decays without further use."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent, QPen, QPolygonF
@@ -14,7 +14,12 @@ from ui.style.theme import Look
 HEIGHT: Final = 84
 FORECAST_LIMIT_DAYS: Final = 90
 
-Point = tuple[int, float]
+
+class RelevancePoint(NamedTuple):
+    """The relevance, from 0 to 1, at a time in microseconds since the epoch."""
+
+    at: int
+    relevance: float
 
 
 class RelevancePlot(QWidget):
@@ -25,23 +30,28 @@ class RelevancePlot(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._history: Sequence[Point] = ()
-        self._forecast: Sequence[Point] = ()
+        self._history: Sequence[RelevancePoint] = ()
+        self._forecast: Sequence[RelevancePoint] = ()
         self._color_token = "thinking"
         self.setObjectName("memory.strength")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_relevance(self, history: Sequence[Point], forecast: Sequence[tuple[int, float]], color_token: str) -> None:
+    def show_relevance(
+        self, history: Sequence[tuple[int, float]], forecast: Sequence[tuple[int, float]], color_token: str
+    ) -> None:
         """Show relevance values from 0 to 1 over time.
 
         The times in `history` are microseconds since the epoch, and end now. The times in `forecast` are days from now.
         """
-        now = history[-1][0] if history else 0
-        self._history, self._color_token = history, color_token
-        self._forecast = [(now + days * DAY, relevance) for days, relevance in forecast if days <= FORECAST_LIMIT_DAYS]
-        points = [tr("{}% now").format(round(history[-1][1] * 100))] if history else []
-        points += [tr("{1}% in {0} days").format(days, round(relevance * 100)) for days, relevance in forecast if days]
-        text = tr("Relevance: {}").format(", ".join(points))
+        self._color_token = color_token
+        self._history = [RelevancePoint(at, relevance) for at, relevance in history]
+        now = self._history[-1].at if self._history else 0
+        self._forecast = [
+            RelevancePoint(now + days * DAY, relevance) for days, relevance in forecast if days <= FORECAST_LIMIT_DAYS
+        ]
+        values = [tr("{}% now").format(round(self._history[-1].relevance * 100))] if self._history else []
+        values += [tr("{1}% in {0} days").format(days, round(relevance * 100)) for days, relevance in forecast if days]
+        text = tr("Relevance: {}").format(", ".join(values))
         self.setAccessibleName(text)
         self.setToolTip(text)
         self.update()
@@ -63,12 +73,13 @@ class RelevancePlot(QWidget):
             painter.fillRect(0, self.height() - 1, self.width(), 1, theme.strong_line)
             if not points:
                 return
-            first, last = points[0][0], max(points[-1][0], points[0][0] + 1)
+            first = points[0].at
+            last = max(points[-1].at, first + 1)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
-            def to_pixels(point: Point) -> QPointF:
-                x = 1 + (point[0] - first) / (last - first) * (self.width() - 2)
-                return QPointF(x, 3 + (1 - point[1]) * (self.height() - 8))
+            def to_pixels(point: RelevancePoint) -> QPointF:
+                x = 1 + (point.at - first) / (last - first) * (self.width() - 2)
+                return QPointF(x, 3 + (1 - point.relevance) * (self.height() - 8))
 
             color = theme.color(self._color_token)
             self._stroke(painter, [to_pixels(point) for point in self._history], color, Qt.PenStyle.SolidLine)

@@ -54,12 +54,23 @@ def kind_description(kind: MemoryKind) -> str:
 def field_label(name: str) -> str:
     """Return the label of a field of a memory. An unknown field keeps its name."""
     return {
-        "about": tr("About"), "when": tr("When"), "do": tr("Do"), "source": tr("Source"), "task": tr("Task"),
-        "tried": tr("Tried"), "tools": tr("Tools"), "status": tr("Result"), "rating": tr("Rating"),
-        "error": tr("Error"), "seconds": tr("Seconds"), "what": tr("Do not"), "why": tr("Reason"),
-        "instead": tr("Instead"), "run": tr("Run"),
+        "about": tr("About"),
+        "when": tr("When"),
+        "do": tr("Do"),
+        "source": tr("Source"),
+        "task": tr("Task"),
+        "tried": tr("Tried"),
+        "tools": tr("Tools"),
+        "status": tr("Result"),
+        "rating": tr("Rating"),
+        "error": tr("Error"),
+        "seconds": tr("Seconds"),
+        "what": tr("Do not"),
+        "why": tr("Reason"),
+        "instead": tr("Instead"),
+        "run": tr("Run"),
         "least": tr("Lesson after"),
-    }.get(name, name)  # fmt: skip
+    }.get(name, name)
 
 
 def field_text(name: str, value: str) -> str:

@@ -39,7 +39,7 @@ class VersionHistory(QWidget):
         self._list.setObjectName("memory.versions.list")
         self._list.setAccessibleName(tr("Versions"))
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._why = label("", look.fonts.second, "second", name="memory.versions.why", wrap=True)
+        self._reason = label("", look.fonts.second, "second", name="memory.versions.why", wrap=True)
         self._lines = DiffView(look)
         self._lines.setObjectName("memory.versions.lines")
         self._undo = Button(look, tr("Undo this change"), name="memory.versions.back", icon="undo-2")
@@ -47,7 +47,7 @@ class VersionHistory(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(self._list)
-        column.addWidget(self._why)
+        column.addWidget(self._reason)
         column.addWidget(self._lines)
         column.addWidget(self._undo, 0, Qt.AlignmentFlag.AlignLeft)
         self._list.currentRowChanged.connect(lambda _: self._show())
@@ -74,7 +74,7 @@ class VersionHistory(QWidget):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._list.setFont(look.fonts.second)
-        self._why.setFont(look.fonts.second)
+        self._reason.setFont(look.fonts.second)
         self._lines.restyle(look)
         self._undo.restyle(look)
         self._update_list_height()
@@ -84,20 +84,23 @@ class VersionHistory(QWidget):
         self._list.setFixedHeight(row_height * min(VISIBLE_ROWS, len(self._changes)) + 4)
 
     def _show(self) -> None:
-        change = next((candidate for candidate in self._changes if candidate.number == self.selected_number), None)
-        after = change.content.text if change and change.content else ""
-        before = ""
-        for candidate in self._changes:
-            if change and candidate.number < change.number and candidate.content:
-                before = candidate.content.text
+        number = self.selected_number
+        selected = next((change for change in self._changes if change.number == number), None)
+        after = selected.content.text if selected and selected.content else ""
+        earlier = [change.content.text for change in self._changes if change.number < number and change.content]
+        self._show_diff(earlier[-1] if earlier else "", after)
+        reason = visible(selected.reason) if selected else ""
+        self._reason.setText(reason)
+        self._reason.setVisible(bool(reason))
+        is_undone = any(change.action == "undone" and change.undoes == number for change in self._changes)
+        self._undo.setVisible(selected is not None and number > 1 and not is_undone)
+
+    def _show_diff(self, before: str, after: str) -> None:
+        """Show what a change has done to the text; hide the diff if it has no text before or after, or the same."""
         differs = bool(after and before and after != before)
         self._lines.setVisible(differs)
         if differs:
-            changes = diff_texts(wrap_for_diff(before), wrap_for_diff(after))
-            self._lines.show_diff(changes, side_by_side=False, can_revert=False)
+            self._lines.show_diff(
+                diff_texts(wrap_for_diff(before), wrap_for_diff(after)), side_by_side=False, can_revert=False
+            )
             self._lines.setFixedHeight(diff_height(self._look, self._lines))
-        why = visible(change.reason) if change else ""
-        self._why.setText(why)
-        self._why.setVisible(bool(why))
-        undone = {candidate.undoes for candidate in self._changes if candidate.action == "undone"}
-        self._undo.setVisible(bool(change) and self.selected_number > 1 and self.selected_number not in undone)

@@ -1,6 +1,7 @@
 """The button that shows the permission mode of the session and opens the menu of modes."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QPoint, Signal
 from PySide6.QtGui import QActionGroup
@@ -22,8 +23,8 @@ class ModeButton(Button):
         self._menu.setToolTipsVisible(True)
         group = QActionGroup(self)
         for mode in MODES:
-            title, line = mode_text(mode)
-            action = self._menu.addAction(f"{title}\t{line}")
+            text = mode_text(mode)
+            action = self._menu.addAction(f"{text.name}\t{text.description}")
             action.setObjectName(f"{name}.{mode}")
             action.setCheckable(True)
             action.setData(mode)
@@ -43,11 +44,11 @@ class ModeButton(Button):
         self.setVisible(is_known)
         if not is_known:
             return
-        name, line = mode_text(mode)  # type: ignore[arg-type]  # one of MODES
-        self.setText(name)
+        text = mode_text(mode)  # type: ignore[arg-type]  # one of MODES
+        self.setText(text.name)
         self.updateGeometry()
-        self.setAccessibleName(self.tr("Permission mode: {}").format(name))
-        self.setToolTip(line)
+        self.setAccessibleName(self.tr("Permission mode: {}").format(text.name))
+        self.setToolTip(text.description)
         for action in self._menu.actions():
             action.setChecked(action.data() == mode)
 
@@ -64,14 +65,20 @@ class ModeButton(Button):
         return lambda: self.chosen.emit(mode)
 
 
-def mode_text(mode: Mode) -> tuple[str, str]:
-    """Return the name of a mode and a one-line description."""
+class ModeText(NamedTuple):
+    """The name of a mode, and a description in one line."""
+
+    name: str
+    description: str
+
+
+def mode_text(mode: Mode) -> ModeText:
     return {
-        "ask-all": (_tr("Ask for everything"), _tr("asks before every action, including reading")),
-        "ask": (_tr("Ask before edits and commands"), _tr("reads files without asking, also by commands")),
-        "accept-edits": (_tr("Accept edits"), _tr("changes files without asking; asks before other commands")),
-        "plan": (_tr("Plan only"), _tr("only reads; changes no files and runs no commands")),
-        "auto": (_tr("Auto-approve, sandboxed"), _tr("edits and sandboxed commands run without asking")),
+        "ask-all": ModeText(_tr("Ask for everything"), _tr("asks before every action, including reading")),
+        "ask": ModeText(_tr("Ask before edits and commands"), _tr("reads files without asking, also by commands")),
+        "accept-edits": ModeText(_tr("Accept edits"), _tr("changes files without asking; asks before other commands")),
+        "plan": ModeText(_tr("Plan only"), _tr("only reads; changes no files and runs no commands")),
+        "auto": ModeText(_tr("Auto-approve, sandboxed"), _tr("edits and sandboxed commands run without asking")),
     }[mode]
 
 

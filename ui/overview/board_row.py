@@ -86,8 +86,11 @@ class BoardRow(AccentFrame):
     def set_chosen(self, chosen: bool) -> None:
         self._chosen = chosen
         theme = self._look.theme
-        edge = theme.waiting if self._entry.row.status == "waiting" else theme.accent if chosen else theme.panel
-        fill, line = (theme.background, theme.accent) if chosen else (theme.panel, theme.line)
+        fill, line, edge = theme.panel, theme.line, theme.panel
+        if chosen:
+            fill, line, edge = theme.background, theme.accent, theme.accent
+        if self._entry.row.status == "waiting":
+            edge = theme.waiting
         self.set_colors(fill=fill, line=line, edge=edge)
 
     def add_card(self, card: QWidget) -> None:
@@ -97,9 +100,11 @@ class BoardRow(AccentFrame):
     def restyle(self, look: Look) -> None:
         self._look = look
         for part, font in (
-            (self._title, look.fonts.strong), (self._figures, look.fonts.second),
-            (self._doing, look.fonts.second), (self._last, look.fonts.text),
-        ):  # fmt: skip
+            (self._title, look.fonts.strong),
+            (self._figures, look.fonts.second),
+            (self._doing, look.fonts.second),
+            (self._last, look.fonts.text),
+        ):
             part.setFont(font)
         for button in (self._open, self._clear):
             button.restyle(look)

@@ -47,9 +47,16 @@ class OverviewPanel(PanelPage):
     """
 
     def __init__(
-        self, *, look: Look, bridge: Bridge, start_task: StartTask, show_toast: ShowToast, reader: DeferredReader,
-        board: BoardSource, clock: Callable[[], int] = wall_clock,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        look: Look,
+        bridge: Bridge,
+        start_task: StartTask,
+        show_toast: ShowToast,
+        reader: DeferredReader,
+        board: BoardSource,
+        clock: Callable[[], int] = wall_clock,
+    ) -> None:
         super().__init__()
         self._source = board
         self._start_task = start_task

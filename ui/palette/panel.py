@@ -1,6 +1,7 @@
 """The palette: a search field with a list of matches, shown over the window and operated with the keyboard."""
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Final
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, QSize, Qt
@@ -23,6 +24,7 @@ from ui.widgets.announce import announce
 from ui.widgets.item_list import ITEM_ROLE, AnyIndex, ItemDelegate, ItemListModel
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_selection
+from ui.widgets.text_parts import TextPart
 
 WIDTH: Final = 600
 TOP: Final = 72  # pixels between the top of the window and the palette; less in a low window
@@ -286,16 +288,10 @@ class Palette(QFrame):
             announce(self, text)
 
 
-def _split_by_match(text: str, positions: set[int]) -> list[tuple[str, bool]]:
-    """Divide a text into parts: pairs of a text and whether it matches."""
-    parts: list[tuple[str, bool]] = []
-    for position, character in enumerate(text):
-        is_match = position in positions
-        if parts and parts[-1][1] == is_match:
-            parts[-1] = (parts[-1][0] + character, is_match)
-        else:
-            parts.append((character, is_match))
-    return parts
+def _split_by_match(text: str, positions: set[int]) -> list[TextPart]:
+    """Divide a text into the parts whose characters are at these positions and those between them."""
+    groups = groupby(enumerate(text), key=lambda item: item[0] in positions)
+    return [TextPart("".join(character for _, character in items), is_match) for is_match, items in groups]
 
 
 def native_shortcut(keys: str) -> str:

@@ -22,7 +22,7 @@ from ui.sessions.search_filters import SearchFilters
 from ui.sessions.session_menu import MenuAction, SessionAction, SidebarAction, heading_menu, session_menu
 from ui.sessions.session_rows import TRASH, PageItem, SessionHeading, SessionHit, SessionLine
 from ui.sessions.sessions_delegate import SessionsDelegate
-from ui.sessions.sessions_footer import SessionsFooter
+from ui.sessions.sessions_footer import FooterPage, SessionsFooter
 from ui.sessions.sessions_model import Role, SessionsModel
 from ui.sessions.sessions_view import WIDTH, SessionsView
 from ui.style.icons import icon
@@ -59,7 +59,7 @@ class SessionsPanel(QFrame):
         self,
         look: Look,
         *,
-        pages: Sequence[tuple[str, str, str]] = (),
+        pages: Sequence[FooterPage] = (),
         home: str = "",
         clock: Callable[[], int] = wall_clock,
         parent: QWidget | None = None,

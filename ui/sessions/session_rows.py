@@ -14,6 +14,7 @@ from core.domain.steps import verb
 from core.store.search import match_pattern
 from ui.style.icons import status_icon
 from ui.style.number_formats import short_folder
+from ui.widgets.text_parts import TextPart
 from ui.widgets.time_formats import day_heading, short_age, short_time, start_of_day, to_local_time
 
 WAITING, RUNNING, PINNED, FOUND = "waiting", "running", "pinned", "found"
@@ -116,8 +117,11 @@ def _group_of(row: SessionRow) -> str:
 
 def changes_position(before: SessionRow, after: SessionRow) -> bool:
     """Return whether the change of a session from `before` to `after` may move it in the list."""
-    same = (before.title, before.folder, _group_of(before)) == (after.title, after.folder, _group_of(after))
-    return not (same and before.status == after.status and _sort_key(before) == _sort_key(after))
+
+    def position(row: SessionRow) -> tuple[object, ...]:
+        return row.title, row.folder, row.status, _group_of(row), _sort_key(row)
+
+    return position(before) != position(after)
 
 
 def group_hits(
@@ -135,30 +139,29 @@ def group_hits(
     matching_ids = {row.id for row in matching}
     rows_by_id = {row.id: row for row in fitting}
     found_lines = [
-        SessionLine(rows_by_id[hit.session_id], hit.text, hit.seq, parsed.words)
+        SessionLine(rows_by_id[hit.session_id], match=hit.text, seq=hit.seq, query=parsed.words)
         for hit in _first_per_session(hits, matching_ids)
         if hit.session_id in rows_by_id
     ]
     if found_lines:
-        items.append(
-            SessionHeading(FOUND, _tr("Found in the text") if parsed.words else _tr("Found steps"), len(found_lines))
-        )
-        items.extend(found_lines)
+        title = _tr("Found in the text") if parsed.words else _tr("Found steps")
+        items += [SessionHeading(FOUND, title, len(found_lines)), *found_lines]
     for page, title in (("memory", _tr("Memories")), ("skills", _tr("Skills"))):
         if found := [item for item in page_items if item.page == page]:
             items += [SessionHeading(page, title, len(found)), *found]
     return items
 
 
-def split_by_query(text: str, query: str) -> list[tuple[str, bool]]:
-    """Split an excerpt into parts: pairs of a text and whether it matches the query."""
-    parts: list[tuple[str, bool]] = []
+def split_by_query(text: str, query: str) -> list[TextPart]:
+    """Split an excerpt into the parts that match the query and those that do not."""
+    parts: list[TextPart] = []
     end = 0
     for match in match_pattern(query).finditer(text) if query else ():
         if match.group():
-            parts += [(text[end : match.start()], False), (match.group(), True)]
+            parts += [TextPart(text[end : match.start()], False), TextPart(match.group(), True)]
             end = match.end()
-    return [part for part in [*parts, (text[end:], False)] if part[0]]
+    parts.append(TextPart(text[end:], False))
+    return [part for part in parts if part.text]
 
 
 def matches(row: SessionRow, query: str) -> bool:
@@ -170,12 +173,13 @@ def matches(row: SessionRow, query: str) -> bool:
     title, folder = row.title.casefold(), row.folder.casefold()
     error = row.activity.casefold() if row.status in {"failed", "paused", "interrupted"} else ""
     text = f"{title} {folder} {error}"
-    return all(
-        any(title_word.startswith(word) for title_word in _words(title)) or word in _words(folder)
-        if word.isdigit() and len(word) <= SHORT_NUMBER_DIGITS
-        else word in text
-        for word in query.casefold().split()
-    )
+
+    def occurs(word: str) -> bool:
+        if word.isdigit() and len(word) <= SHORT_NUMBER_DIGITS:
+            return any(title_word.startswith(word) for title_word in _words(title)) or word in _words(folder)
+        return word in text
+
+    return all(map(occurs, query.casefold().split()))
 
 
 def _words(text: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The footer of the sidebar, with buttons for the pages that do not belong to a session."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
@@ -11,25 +11,35 @@ from ui.style.theme import Look
 from ui.widgets.labels import hairline
 
 COLUMNS: Final = 2
-SETTINGS: Final = ("settings", "Settings", "settings")
+
+
+class FooterPage(NamedTuple):
+    """A page with a button in the footer. `icon` is the name of its icon."""
+
+    id: str
+    title: str
+    icon: str
+
+
+SETTINGS: Final = FooterPage("settings", "Settings", "settings")
 
 
 class SessionsFooter(QWidget):
-    """Buttons for the pages, given as ID, title and icon, and a button for the Settings window."""
+    """Buttons for the pages, and a button for the Settings window."""
 
     page_requested = Signal(str)
     settings_requested = Signal()
 
-    def __init__(self, look: Look, pages: Sequence[tuple[str, str, str]]) -> None:
+    def __init__(self, look: Look, pages: Sequence[FooterPage]) -> None:
         super().__init__()
         grid = QGridLayout()
         grid.setContentsMargins(8, 8, 8, 8)
         grid.setSpacing(2)
         self._buttons: dict[str, FooterButton] = {}
-        for index, (name, title, icon) in enumerate((*pages, SETTINGS)):
-            button = FooterButton(look, self.tr(title), name=f"sessions.{name}", icon=icon)
-            button.clicked.connect(lambda _=False, name=name: self._request_page(name))
-            self._buttons[name] = button
+        for index, page in enumerate((*pages, SETTINGS)):
+            button = FooterButton(look, self.tr(page.title), name=f"sessions.{page.id}", icon=page.icon)
+            button.clicked.connect(lambda _=False, name=page.id: self._request_page(name))
+            self._buttons[page.id] = button
             grid.addWidget(button, index // COLUMNS, index % COLUMNS)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -51,7 +61,7 @@ class SessionsFooter(QWidget):
             button.restyle(look)
 
     def _request_page(self, name: str) -> None:
-        if name == SETTINGS[0]:
+        if name == SETTINGS.id:
             self.settings_requested.emit()
         else:
             self.page_requested.emit(name)

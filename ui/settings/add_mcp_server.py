@@ -37,15 +37,14 @@ class AddMcpServerDialog(InputDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._source = TextField(look.fonts.mono, max_lines=10, min_lines=3)
         self._values = TextField(look.fonts.mono, max_lines=4, min_lines=2)
-        for field, name, accessible_name, examples in (
-            (self._source, "what", self.tr("Command, URL or JSON"),
-             ("npx -y @example/files ~/notes", "https://tools.example.org/mcp", '{"mcpServers": {…}}')),
-            (self._values, "keys", self.tr("Environment variables or headers"),
-             ("API_KEY=…", "Authorization=Bearer ${TOKEN}")),
-        ):  # fmt: skip
-            field.setObjectName(f"add_tool.{name}")
-            field.setAccessibleName(accessible_name)
-            field.setPlaceholderText(self.tr("\nor ").join(examples))
+        self._source.setObjectName("add_tool.what")
+        self._source.setAccessibleName(self.tr("Command, URL or JSON"))
+        sources = ("npx -y @example/files ~/notes", "https://tools.example.org/mcp", '{"mcpServers": {…}}')
+        self._source.setPlaceholderText(self.tr("\nor ").join(sources))
+        self._values.setObjectName("add_tool.keys")
+        self._values.setAccessibleName(self.tr("Environment variables or headers"))
+        values = ("API_KEY=…", "Authorization=Bearer ${TOKEN}")
+        self._values.setPlaceholderText(self.tr("\nor ").join(values))
         self._name = QLineEdit()
         self._name.setObjectName("add_tool.name")
         self._name.setAccessibleName(self.tr("Name"))
@@ -134,23 +133,7 @@ class AddMcpServerDialog(InputDialog):
 
     def _lay_out(self) -> None:
         fonts = self._look.fonts
-        form = QFormLayout()
-        form.setHorizontalSpacing(12)
-        form.setVerticalSpacing(12)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        self._typed_rows: list[QWidget] = []
-        for text, field, hint in (
-            (self.tr("Command, URL\nor JSON"), _well(self._source), ""),
-            (self.tr("Name"), self._name, self.tr("Lowercase letters, digits and hyphens.")),
-            (self.tr("Environment\nor headers"), _well(self._values), self.tr(
-                "Optional: environment variables of a command, or HTTP headers of a URL, one NAME=VALUE per line. "
-                "Values are saved in the system keyring, or without one kept until you quit. ${TOKEN} stands for your "
-                "environment variable TOKEN.")),
-        ):  # fmt: skip
-            row = [label(text, fonts.text), _with_hint(self._look, field, hint)]
-            form.addRow(*row)
-            self._typed_rows += row
-        self._typed_rows = self._typed_rows[2:]
+        form = self._build_form()
         about = self.tr(
             "An MCP server gives agents more tools. When you add it, Journeyman starts or connects to it and lists its "
             "tools. Agents can use them in every folder; each call needs your approval, unless a saved rule allows it."
@@ -181,6 +164,30 @@ class AddMcpServerDialog(InputDialog):
         column.addLayout(button_row(cancel, self._add))
         self.setMinimumWidth(self._look.size(520))
         self.resize(self._look.size(600), 0)
+
+    def _build_form(self) -> QFormLayout:
+        """Return the form. Its rows after the first are hidden while the first contains JSON."""
+        form = QFormLayout()
+        form.setHorizontalSpacing(12)
+        form.setVerticalSpacing(12)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        values_hint = self.tr(
+            "Optional: environment variables of a command, or HTTP headers of a URL, one NAME=VALUE per line. "
+            "Values are saved in the system keyring, or without one kept until you quit. ${TOKEN} stands for your "
+            "environment variable TOKEN."
+        )
+        rows = (
+            (self.tr("Command, URL\nor JSON"), _well(self._source), ""),
+            (self.tr("Name"), self._name, self.tr("Lowercase letters, digits and hyphens.")),
+            (self.tr("Environment\nor headers"), _well(self._values), values_hint),
+        )
+        widgets: list[QWidget] = []
+        for title, field, hint in rows:
+            row = [label(title, self._look.fonts.text), _with_hint(self._look, field, hint)]
+            form.addRow(*row)
+            widgets += row
+        self._typed_rows = widgets[2:]
+        return form
 
 
 def _with_hint(look: Look, field: QWidget, hint: str) -> QWidget:

@@ -1,6 +1,7 @@
 """The dialog to add or edit an agent profile."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Signal
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 TIERS: Final = (("", "None"), ("small", "Small"), ("mid", "Mid"), ("frontier", "Frontier"), ("auto", "Auto"))
 SIZE: Final = (640, 620)
-INSTRUCTION_LINES, LIST_LINES = 6, 2
+INSTRUCTION_LINES: Final = 6
+LIST_LINES: Final = 2
 
 
 class AgentProfileDialog(InputDialog):
@@ -46,41 +48,11 @@ class AgentProfileDialog(InputDialog):
         self._form = QFormLayout()
         self.setObjectName("profile")
         self.setWindowTitle(self.tr("Edit agent profile") if file else self.tr("Add agent profile"))
-        profile = self._profile
-        self._name = self._line("name", self.tr("Name"), file.name if file else "", "proofreader")
-        self._name.setReadOnly(file is not None)
-        called = "" if file and profile.name == file.name else profile.name
-        self._called = self._line("called", self.tr("Calls itself"), called, self.tr("Its name"))
-        self._description = self._line("description", self.tr("Description"), profile.description, self.tr("For you"))
-        role_hint = self.tr("For example: A careful proofreader")
-        self._role = self._line("role", self.tr("Role"), profile.role, role_hint)
-        self._instructions = self._text(
-            "instructions", self.tr("Instructions"), profile.instructions, INSTRUCTION_LINES, ""
-        )
-        one_per_line = self.tr("One per line")
-        lists = (("traits", self.tr("Traits")), ("actions", self.tr("Unless told otherwise")),
-                 ("constraints", self.tr("Always")))  # fmt: skip
-        self._lists = {
-            key: self._text(key, title, "\n".join(getattr(profile, key)), LIST_LINES, one_per_line)
-            for key, title in lists
-        }
-        facts = "\n".join(f"{key}: {value}" for key, value in profile.setting.items())
-        self._setting = self._text(
-            "setting", self.tr("Where it works"), facts, LIST_LINES, self.tr("language: English")
-        )
-        self._all_tools, self._tools = self._tool_boxes(tools)
-        self._tier = DropDown(name="profile.tier", font=look.fonts.text)
-        self._tier.setMinimumHeight(look.size(28))
-        for value, text in TIERS:
-            self._tier.addItem(self.tr(text), value)
-        self._tier.setCurrentIndex(self._tier.findData(profile.tier))
-        self._add_row(self.tr("Model tier"), self._tier, self._tier)
-        model_hint = self.tr("For example: ollama/qwen3; overrides the tier")
-        self._model = self._line("model", self.tr("Model"), profile.model, model_hint)
-        topics = self.tr("Topics, one per line; empty: all")
-        self._may = self._text("may", self.tr("May learn about"), "\n".join(profile.learn.may), LIST_LINES, topics)
-        never = "\n".join(profile.learn.never)
-        self._never = self._text("never", self.tr("Never learns about"), never, LIST_LINES, one_per_line)
+        self._add_identity_rows()
+        self._add_behavior_rows()
+        self._add_tools_row(tools)
+        self._add_model_rows()
+        self._add_learning_rows()
         self._error = label("", look.fonts.text, "failed", name="profile.error", wrap=True)
         self._error.hide()
         save_text = self.tr("Save profile") if file else self.tr("Add profile")
@@ -92,68 +64,107 @@ class AgentProfileDialog(InputDialog):
         click_on_ctrl_enter(self, self._save)
         (self._instructions if file else self._name).setFocus()
 
+    def _add_identity_rows(self) -> None:
+        profile, file = self._profile, self._file
+        self._name = self._line("name", self.tr("Name"), file.name if file else "", "proofreader")
+        self._name.setReadOnly(file is not None)
+        calls_itself = "" if file and profile.name == file.name else profile.name
+        self._calls_itself = self._line("called", self.tr("Calls itself"), calls_itself, self.tr("Its name"))
+        self._description = self._line("description", self.tr("Description"), profile.description, self.tr("For you"))
+        role_hint = self.tr("For example: A careful proofreader")
+        self._role = self._line("role", self.tr("Role"), profile.role, role_hint)
+
+    def _add_behavior_rows(self) -> None:
+        profile = self._profile
+        self._instructions = self._text(
+            "instructions", self.tr("Instructions"), profile.instructions, INSTRUCTION_LINES, ""
+        )
+        self._traits = self._list("traits", self.tr("Traits"), profile.traits)
+        self._actions = self._list("actions", self.tr("Unless told otherwise"), profile.actions)
+        self._constraints = self._list("constraints", self.tr("Always"), profile.constraints)
+        facts = "\n".join(f"{key}: {value}" for key, value in profile.setting.items())
+        self._setting = self._text(
+            "setting", self.tr("Where it works"), facts, LIST_LINES, self.tr("language: English")
+        )
+
+    def _add_model_rows(self) -> None:
+        look, profile = self._look, self._profile
+        self._tier = DropDown(name="profile.tier", font=look.fonts.text)
+        self._tier.setMinimumHeight(look.size(28))
+        for value, text in TIERS:
+            self._tier.addItem(self.tr(text), value)
+        self._tier.setCurrentIndex(self._tier.findData(profile.tier))
+        self._add_row(self.tr("Model tier"), self._tier, self._tier)
+        model_hint = self.tr("For example: ollama/qwen3; overrides the tier")
+        self._model = self._line("model", self.tr("Model"), profile.model, model_hint)
+
+    def _add_learning_rows(self) -> None:
+        learn = self._profile.learn
+        topics = self.tr("Topics, one per line; empty: all")
+        self._may = self._text("may", self.tr("May learn about"), "\n".join(learn.may), LIST_LINES, topics)
+        self._never = self._list("never", self.tr("Never learns about"), learn.never)
+
     def show_error(self, error: ErrorDetails) -> None:
         """Show why the profile was not saved. What the user has entered is kept."""
         show_form_error(self, self._error, str(error))
         self._save.setEnabled(True)
 
-    def _profile_input(self) -> "tuple[str, AgentProfile]":
-        from core.engine.prompting.profiles import AgentProfile, LearningRules
+    def _entered_name(self) -> str:
+        return self._name.text().strip()
 
-        name = self._name.text().strip()
+    def _entered_profile(self) -> "AgentProfile":
+        from core.engine.prompting.profiles import AgentProfile
+
         chosen = [tool for tool, box in self._tools.items() if box.isChecked()]
         facts = [line.partition(":") for line in _lines(self._setting)]
-        profile = AgentProfile(
-            self._called.text().strip() or name,
-            self._description.text().strip(),
-            self._role.text().strip(),
-            self._instructions.toPlainText().strip("\n"),
-            **{key: tuple(_lines(field)) for key, field in self._lists.items()},
+        learn = self._profile.learn
+        return AgentProfile(
+            name=self._calls_itself.text().strip() or self._entered_name(),
+            description=self._description.text().strip(),
+            role=self._role.text().strip(),
+            instructions=self._instructions.toPlainText().strip("\n"),
+            traits=tuple(_lines(self._traits)),
+            actions=tuple(_lines(self._actions)),
+            constraints=tuple(_lines(self._constraints)),
             setting={key.strip(): value.strip() for key, _, value in facts},
             tools=None if self._all_tools.isChecked() else tuple(chosen),
             tier=self._tier.currentData(),
             model=self._model.text().strip(),
-            learn=LearningRules(tuple(_lines(self._may)), tuple(_lines(self._never)), self._profile.learn.least),
+            learn=replace(learn, may=tuple(_lines(self._may)), never=tuple(_lines(self._never))),
         )
-        return name, profile
 
     def _emit_saved(self) -> None:
-        unnamed = next((line for line in _lines(self._setting) if not all(map(str.strip, line.partition(":")))), "")
-        if unnamed:
-            message = self.tr("“{}” under Where it works needs a name and a value.").format(unnamed)
+        incomplete = next((line for line in _lines(self._setting) if not _has_name_and_value(line)), "")
+        if incomplete:
+            message = self.tr("“{}” under Where it works needs a name and a value.").format(incomplete)
             self.show_error(ErrorDetails(message, "", self.tr("Write it with a colon, such as “language: English”.")))
             self._setting.setFocus()
         elif self._save.isEnabled():
             self._error.hide()
             # Prevents a second click, which would save the profile twice, until the result is known.
             self._save.setEnabled(False)
-            self.saved.emit(*self._profile_input())
+            self.saved.emit(self._entered_name(), self._entered_profile())
 
     def _update_tools(self) -> None:
         for box in self._tools.values():
             box.setEnabled(not self._all_tools.isChecked())
 
-    def _tool_boxes(self, names: Sequence[str]) -> tuple[CheckBox, dict[str, CheckBox]]:
-        """Add the row of tools.
-
-        Return the check box that allows all tools, and the check boxes of single tools by name.
-        """
+    def _add_tools_row(self, names: Sequence[str]) -> None:
+        """Add a check box that allows all tools, and one for each tool."""
         allowed = self._profile.tools
-        every = CheckBox(self._look, self.tr("All tools"), name="profile.tools.all")
-        every.setChecked(allowed is None)
-        boxes = {}
+        self._all_tools = CheckBox(self._look, self.tr("All tools"), name="profile.tools.all")
+        self._all_tools.setChecked(allowed is None)
+        self._tools = {name: CheckBox(self._look, name, name=f"profile.tool.{name}") for name in names}
         flow_area = QWidget()
         flow = FlowLayout(flow_area)
-        for name in names:
-            box = boxes[name] = CheckBox(self._look, name, name=f"profile.tool.{name}")
+        for name, box in self._tools.items():
             box.setChecked(allowed is None or name in allowed)
             flow.addWidget(box)
         column = QVBoxLayout()
         column.setSpacing(4)
-        column.addWidget(every)
+        column.addWidget(self._all_tools)
         column.addWidget(flow_area)
         self._form.addRow(label(self.tr("Tools"), self._look.fonts.text), column)
-        return every, boxes
 
     def _line(self, name: str, title: str, text: str, hint: str) -> QLineEdit:
         field = QLineEdit(text)
@@ -162,6 +173,9 @@ class AgentProfileDialog(InputDialog):
         field.setFont(self._look.fonts.text)
         self._add_row(title, field, field)
         return field
+
+    def _list(self, name: str, title: str, items: Sequence[str]) -> QPlainTextEdit:
+        return self._text(name, title, "\n".join(items), LIST_LINES, self.tr("One per line"))
 
     def _text(self, name: str, title: str, text: str, lines: int, hint: str) -> QPlainTextEdit:
         field = TextField(self._look.fonts.text, min_lines=lines, max_lines=2 * lines)
@@ -204,6 +218,11 @@ class AgentProfileDialog(InputDialog):
         column.addWidget(self._error)
         column.addLayout(button_row(cancel, self._save))
         resize_in_screen(self, self._look.size(SIZE[0]), self._look.size(SIZE[1]))
+
+
+def _has_name_and_value(line: str) -> bool:
+    name, colon, value = line.partition(":")
+    return bool(name.strip() and colon and value.strip())
 
 
 def _lines(field: QPlainTextEdit) -> list[str]:

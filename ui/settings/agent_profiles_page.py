@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from ui.settings.undo_row import UndoRow
+from ui.settings.undo_row import Removal, UndoRow
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
@@ -61,7 +61,7 @@ class AgentProfilesPage(QWidget):
     def show_profiles(self, files: Sequence["ProfileFile"], removed: Sequence[str] = ()) -> None:
         """Replace the rows of the page, and offer to restore the profiles with the names `removed`, the last first."""
         had_focus = self._undo.focusProxy() is self.window().focusWidget()
-        self._undo.show_offers([(name, _removed_text(name)) for name in removed])
+        self._undo.show_offers([Removal(name, _removed_text(name)) for name in removed])
         if had_focus and self._undo.isHidden():
             self._add.setFocus()
         content = QWidget()

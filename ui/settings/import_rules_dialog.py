@@ -33,9 +33,11 @@ class ImportRulesDialog(QDialog):
         column.addWidget(label(about, look.fonts.text, "second", wrap=True))
         if lines:
             frame, text = read_only_text(
-                "\n".join(visible(line) for line in lines), look.fonts.mono, name="import_rules.entries",
+                "\n".join(visible(line) for line in lines),
+                look.fonts.mono,
+                name="import_rules.entries",
                 accessible_name=_tr("Entries of the lists"),
-            )  # fmt: skip
+            )
             column.addWidget(frame, 1)
             found = _tr("No new rules.") if not count else _tr("Rules that you do not have yet: {}").format(count)
         else:

@@ -13,13 +13,14 @@ from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
 from ui.widgets.labels import label
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.services.mcp_servers import McpServerRow, McpTestResult
     from core.settings.schema import McpServerSettings, McpToolSettings
 
 MAX_COLLAPSED_TOOLS: Final = 6  # tools shown until the user expands the list
-OutcomeText = tuple[str, str]  # text and tone
+MAX_DESCRIPTION_CHARS: Final = 200
 
 
 class McpServerAction(StrEnum):
@@ -56,7 +57,7 @@ class McpServerCard(QFrame):
         look: Look,
         row: "McpServerRow",
         on_action: OnAction,
-        outcome: OutcomeText | None,
+        outcome: TonedText | None,
         *,
         expanded: bool = False,
     ) -> None:
@@ -75,32 +76,34 @@ class McpServerCard(QFrame):
         if row.server.package:
             origin = _tr("From the package {}").format(row.server.package)
             column.addWidget(label(visible(origin), look.fonts.second, "second", wrap=True))
-        state, tone = state_text(row)
-        column.addWidget(label(state, look.fonts.second, tone, name=f"settings.tool.{self._name}.state", wrap=True))
+        state = state_text(row)
+        name = f"settings.tool.{self._name}"
+        column.addWidget(label(state.text, look.fonts.second, state.tone, name=f"{name}.state", wrap=True))
         for variable in row.server.variables:
             column.addLayout(self._value(variable.name, variable.value))
-        if outcome and outcome[0]:
-            column.addWidget(
-                label(
-                    visible(outcome[0]),
-                    look.fonts.second,
-                    outcome[1],
-                    name=f"settings.tool.{self._name}.said",
-                    wrap=True,
-                )
-            )
+        if outcome:
+            self._add_outcome(column, outcome)
+        self._add_tools(column, expanded=expanded)
+
+    def _add_outcome(self, column: QVBoxLayout, outcome: TonedText) -> None:
+        if outcome.text:
+            name = f"settings.tool.{self._name}.said"
+            column.addWidget(label(visible(outcome.text), self._look.fonts.second, outcome.tone, name=name, wrap=True))
         # The tools of the server have changed, and the user may accept the new ones.
-        if outcome and outcome[1] == "waiting":
+        if outcome.tone == "waiting":
             button = self._button(
                 _tr("Accept changed tools"), McpServerAction.ACCEPT_TOOLS, _tr("Accept the changed tools of {}")
             )
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
-        visible_tools = row.server.tools if expanded else row.server.tools[:MAX_COLLAPSED_TOOLS]
-        for tool in visible_tools:
+
+    def _add_tools(self, column: QVBoxLayout, *, expanded: bool) -> None:
+        tools = self._row.server.tools
+        shown_tools = tools if expanded else tools[:MAX_COLLAPSED_TOOLS]
+        for tool in shown_tools:
             column.addWidget(self._tool(tool))
-        if len(visible_tools) < len(row.server.tools):
-            text = _tr("Show all {} tools").format(len(row.server.tools))
-            more = Button(look, text, name=f"settings.tool.{self._name}.show_all")
+        if len(shown_tools) < len(tools):
+            text = _tr("Show all {} tools").format(len(tools))
+            more = Button(self._look, text, name=f"settings.tool.{self._name}.show_all")
             more.setAccessibleName(_tr("Show all tools of {}").format(self._name))
             more.clicked.connect(lambda: self.show_all_requested.emit())
             column.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
@@ -108,35 +111,28 @@ class McpServerCard(QFrame):
     def _head(self) -> QHBoxLayout:
         head = QHBoxLayout()
         head.setSpacing(6)
-        on = CheckBox(self._look, self._name, name=f"settings.tool.{self._name}.on")
-        on.setFont(self._look.fonts.strong)
-        on.setAccessibleName(_tr("Offer the tools of {} to agents").format(self._name))
-        on.setChecked(self._row.server.enabled)
-        on.toggled.connect(lambda now: self._on_action(_switch(now), self._name, ""))
-        head.addWidget(on, 1)
+        switch = CheckBox(self._look, self._name, name=f"settings.tool.{self._name}.on")
+        switch.setFont(self._look.fonts.strong)
+        switch.setAccessibleName(_tr("Offer the tools of {} to agents").format(self._name))
+        switch.setChecked(self._row.server.enabled)
+        switch.toggled.connect(lambda checked: self._on_action(_switch_action(checked), self._name, ""))
+        head.addWidget(switch, 1)
         if self._row.server.url:
             head.addWidget(self._button(_tr("Sign in…"), McpServerAction.SIGN_IN, _tr("Sign in to {} in the browser")))
         if self._row.server.oauth:
             head.addWidget(self._button(_tr("Sign out"), McpServerAction.SIGN_OUT, _tr("Sign out of {}")))
-        for text, action, accessible_name in (
-            (_tr("Test"), McpServerAction.TEST, _tr("Test {}")),
-            (_tr("Show log"), McpServerAction.SHOW_LOG, _tr("Show the log of {}")),
-            (_tr("Remove"), McpServerAction.REMOVE, _tr("Remove {}")),
-        ):
-            if action != McpServerAction.SHOW_LOG or not self._row.server.url:
-                head.addWidget(self._button(text, action, accessible_name))
+        head.addWidget(self._button(_tr("Test"), McpServerAction.TEST, _tr("Test {}")))
+        if not self._row.server.url:
+            head.addWidget(self._button(_tr("Show log"), McpServerAction.SHOW_LOG, _tr("Show the log of {}")))
+        head.addWidget(self._button(_tr("Remove"), McpServerAction.REMOVE, _tr("Remove {}")))
         return head
 
     def _value(self, name: str, value: str) -> QHBoxLayout:
         row = QHBoxLayout()
         is_missing = name in self._row.missing_secrets
         source = value or (_tr("not set") if is_missing else _tr("in the keyring"))
-        row.addWidget(
-            label(
-                f"{visible(name)}: {visible(source)}", self._look.fonts.second, "waiting" if is_missing else "second"
-            ),
-            1,
-        )
+        tone = "waiting" if is_missing else "second"
+        row.addWidget(label(f"{visible(name)}: {visible(source)}", self._look.fonts.second, tone), 1)
         if not value:
             text = _tr("Set…") if is_missing else _tr("Change…")
             button = Button(self._look, text, name=f"settings.tool.{self._name}.key.{name}", tone="quiet")
@@ -157,18 +153,15 @@ class McpServerCard(QFrame):
         reason = tool_rejection(tool)
         box.setChecked(tool.enabled and not reason)
         box.setEnabled(self._row.server.enabled and not reason)
-        box.toggled.connect(lambda now: self._on_action(_switch(now), self._name, tool.name))
+        box.toggled.connect(lambda checked: self._on_action(_switch_action(checked), self._name, tool.name))
         row.addWidget(box)
-        description = " ".join(visible(tool.description).split())
-        about = (
-            _tr("Not offered: {}").format(reason)
-            if reason
-            else description
-            if len(description) <= 200
-            else f"{description[:199]}…"
-        )
-        if about:
-            note = label(about, self._look.fonts.second, "failed" if reason else "second", wrap=True)
+        text = " ".join(visible(tool.description).split())
+        if len(text) > MAX_DESCRIPTION_CHARS:
+            text = f"{text[: MAX_DESCRIPTION_CHARS - 1]}…"
+        if reason:
+            text = _tr("Not offered: {}").format(reason)
+        if text:
+            note = label(text, self._look.fonts.second, "failed" if reason else "second", wrap=True)
             note.setContentsMargins(self._look.size(24), 0, 0, 0)
             row.addWidget(note)
         return container
@@ -180,8 +173,8 @@ class McpServerCard(QFrame):
         return button
 
 
-def _switch(on: bool) -> McpServerAction:
-    return McpServerAction.ENABLE if on else McpServerAction.DISABLE
+def _switch_action(enabled: bool) -> McpServerAction:
+    return McpServerAction.ENABLE if enabled else McpServerAction.DISABLE
 
 
 def server_location(server: "McpServerSettings") -> str:
@@ -194,35 +187,37 @@ def environment_text(variables: Collection[str]) -> str:
     return _tr("Receives your environment variables: {}").format(", ".join(variables)) if variables else ""
 
 
-def state_text(row: "McpServerRow") -> OutcomeText:
-    """Return a text about the state of a server, and its tone (color)."""
+def state_text(row: "McpServerRow") -> TonedText:
+    """Return a text about the state of a server."""
     state = row.state
     if not row.server.enabled:
-        return _tr("Off: its tools are not offered to agents."), "second"
+        return TonedText(_tr("Off: its tools are not offered to agents."), "second")
     if row.missing_secrets:
-        return _tr("It cannot be used until you set {}.").format(", ".join(row.missing_secrets)), "waiting"
+        missing = ", ".join(row.missing_secrets)
+        return TonedText(_tr("It cannot be used until you set {}.").format(missing), "waiting")
     if state.error:
-        return visible(str(state.error)), "failed"
+        return TonedText(visible(str(state.error)), "failed")
     texts = {
         "open": _tr("Running"),
         "starting": _tr("Starting…"),
         "ready": _tr("Ready: starts when an agent calls one of its tools."),
         "failed": _tr("Failed"),
     }
-    return texts[state.health], "done" if state.health == "open" else "second"
+    return TonedText(texts[state.health], "done" if state.health == "open" else "second")
 
 
-def outcome_text(result: "McpTestResult") -> OutcomeText:
-    """Return a text about the result of testing a server, and its tone (color)."""
+def outcome_text(result: "McpTestResult") -> TonedText:
+    """Return a text about the result of testing a server."""
     if result.error:
-        return visible(str(result.error)), "failed"
+        return TonedText(visible(str(result.error)), "failed")
     if result.changed:
         changes = "\n".join(f"{name}:\n{difference}" for name, difference in result.changed)
         head = _tr("It works, but its tool descriptions have changed since you accepted them. Runs will ask you first.")
-        return f"{head}\n{changes}", "waiting"
+        return TonedText(f"{head}\n{changes}", "waiting")
     count = len(result.tools)
-    many = _tr("1 tool") if count == 1 else _tr("{} tools").format(count)
-    return _tr("It works: {tools}, protocol {version}.").format(tools=many, version=result.protocol_version), "done"
+    tools = _tr("1 tool") if count == 1 else _tr("{} tools").format(count)
+    text = _tr("It works: {tools}, protocol {version}.").format(tools=tools, version=result.protocol_version)
+    return TonedText(text, "done")
 
 
 def _tr(text: str) -> str:

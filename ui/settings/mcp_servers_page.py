@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from ui.settings.mcp_server_card import McpServerAction, McpServerCard, OutcomeText, environment_text, server_location
+from ui.settings.mcp_server_card import McpServerAction, McpServerCard, environment_text, server_location
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.labels import label, styled_frame
 from ui.widgets.replaceable_content import ReplaceableContent
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.services.mcp_servers import McpOverview, ProjectMcpServer
@@ -28,7 +29,7 @@ class McpServersPage(QWidget):
         super().__init__()
         self._look = look
         self.overview: McpOverview | None = None
-        self._outcomes: dict[str, OutcomeText] = {}
+        self._outcomes: dict[str, TonedText] = {}
         self._expanded: set[str] = set()
         self.setObjectName("settings.tools")
         column = QVBoxLayout(self)
@@ -58,17 +59,17 @@ class McpServersPage(QWidget):
         self.overview = overview
         self._fill()
 
-    def show_outcome(self, server: str, outcome: OutcomeText) -> None:
+    def show_outcome(self, server: str, outcome: TonedText) -> None:
         """Show the result of an action on a server."""
         self._outcomes[server] = outcome
         self._fill()
-        announce(self, f"{server}: {outcome[0]}")
+        announce(self, f"{server}: {outcome.text}")
 
     def forget_outcome(self, server: str) -> None:
         """Remove the result of testing a server, because the server has changed since."""
         self._outcomes.pop(server, None)
 
-    def outcomes(self) -> Mapping[str, OutcomeText]:
+    def outcomes(self) -> Mapping[str, TonedText]:
         """Return the result of the last action for each server."""
         return self._outcomes
 
@@ -111,15 +112,15 @@ class McpServersPage(QWidget):
         texts.addWidget(label(server_location(project_server.server), look.fonts.mono, "second", wrap=True))
         keys = _tr(" · receives {}").format(", ".join(project_server.secrets)) if project_server.secrets else ""
         variables = visible(environment_text(project_server.variables))
-        outcome, tone = self._outcomes.get(name, ("", "second"))
         texts.addWidget(
             label(f"{visible(project_server.folder)}{visible(keys)}", look.fonts.second, "second", wrap=True)
         )
         if variables:
             note = label(variables, look.fonts.second, "waiting", name=f"settings.brought.{name}.variables", wrap=True)
             texts.addWidget(note)
-        if outcome:
-            texts.addWidget(label(outcome, look.fonts.second, tone, name=f"settings.brought.{name}.said", wrap=True))
+        if (outcome := self._outcomes.get(name)) and outcome.text:
+            said = f"settings.brought.{name}.said"
+            texts.addWidget(label(outcome.text, look.fonts.second, outcome.tone, name=said, wrap=True))
         row.addLayout(texts, 1)
         button = Button(look, _tr("Add server"), name=f"settings.brought.{name}.add")
         button.setAccessibleName(_tr("Add {name} from {folder}").format(name=name, folder=project_server.folder))

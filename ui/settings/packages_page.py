@@ -15,12 +15,12 @@ from ui.widgets.button import Button
 from ui.widgets.dialog_parts import open_folder_picker
 from ui.widgets.labels import allow_breaks, error_text, label, styled_frame
 from ui.widgets.replaceable_content import ReplaceableContent
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.services.packages import PackageOverview
 
 MAX_DESCRIPTION: Final = 200
-Line = tuple[str, str]  # text and tone
 
 
 class PackageAction(StrEnum):
@@ -42,7 +42,7 @@ class PackagesPage(QWidget):
     def __init__(self, look: Look) -> None:
         super().__init__()
         self._look = look
-        self._outcomes: dict[str, Line] = {}
+        self._outcomes: dict[str, TonedText] = {}
         self._busy = False
         self._overviews: Sequence[PackageOverview] | None = None
         self.setObjectName("settings.packages")
@@ -73,7 +73,7 @@ class PackagesPage(QWidget):
             set_style_properties(self._result, tone=tone)
             self._result.setVisible(bool(text))
         else:
-            self._outcomes[package] = text, tone
+            self._outcomes[package] = TonedText(text, tone)
             self._fill()
         if text:
             announce(self, text)
@@ -102,7 +102,8 @@ class PackagesPage(QWidget):
         self._shown.replace_content(content)
 
     def _card(self, overview: "PackageOverview") -> QWidget:
-        look, name, frame = self._look, overview.package.name, styled_frame("well")
+        look, name = self._look, overview.package.name
+        frame = styled_frame("well")
         frame.setObjectName(f"settings.package.{name}")
         column = QVBoxLayout(frame)
         column.setContentsMargins(12, 8, 8, 10)
@@ -120,13 +121,13 @@ class PackagesPage(QWidget):
             buttons.addWidget(button)
         buttons.addStretch(1)
         column.addWidget(label(visible(_origin(overview)), look.fonts.mono, "second", wrap=True))
-        text, tone = state_line(overview)
-        state = label(visible(text), look.fonts.second, tone, name=f"settings.package.{name}.state", wrap=True)
+        state = self._line(state_line(overview))
+        state.setObjectName(f"settings.package.{name}.state")
         column.addWidget(state)
-        for text, tone in content_lines(overview):
-            column.addWidget(label(visible(text), look.fonts.second, tone, wrap=True))
-        if (outcome := self._outcomes.get(name)) and outcome[0]:
-            said = label(visible(outcome[0]), look.fonts.second, outcome[1], wrap=True)
+        for line in content_lines(overview):
+            column.addWidget(self._line(line))
+        if (outcome := self._outcomes.get(name)) and outcome.text:
+            said = self._line(outcome)
             said.setObjectName(f"settings.package.{name}.said")
             column.addWidget(said)
         column.addSpacing(2)
@@ -141,6 +142,9 @@ class PackagesPage(QWidget):
         if overview.state in ("trusted", "changed"):
             actions[PackageAction.UNTRUST] = _tr("Stop using")
         return {**actions, PackageAction.UPDATE: _tr("Update"), PackageAction.REMOVE: _tr("Remove")}
+
+    def _line(self, line: TonedText) -> QWidget:
+        return label(visible(line.text), self._look.fonts.second, line.tone, wrap=True)
 
     def _words(self, text: str, name: str) -> QWidget:
         return label(text, self._look.fonts.second, "second", name=f"settings.packages.{name}", wrap=True)
@@ -186,36 +190,40 @@ class PackagesPage(QWidget):
         column.addWidget(self._shown)
 
 
-def state_line(overview: "PackageOverview") -> Line:
-    """Return a text that says whether a package is used, and the tone (color) of the text."""
+def state_line(overview: "PackageOverview") -> TonedText:
+    """Return a text that says whether a package is used."""
     if overview.error:
-        return str(overview.error), "failed"
-    texts: Mapping[str, Line] = {
-        "trusted": (_tr("Used"), "done"),
-        "untrusted": (_tr("Not used yet. Read what it brings, then trust it or remove it."), "waiting"),
-        "changed": (_tr("Not used, because these files have changed since you trusted it."), "waiting"),
+        return TonedText(str(overview.error), "failed")
+    texts: Mapping[str, TonedText] = {
+        "trusted": TonedText(_tr("Used"), "done"),
+        "untrusted": TonedText(_tr("Not used yet. Read what it brings, then trust it or remove it."), "waiting"),
+        "changed": TonedText(_tr("Not used, because these files have changed since you trusted it."), "waiting"),
     }
-    return texts.get(overview.state, (_tr("Its files are missing or damaged."), "failed"))
+    return texts.get(overview.state, TonedText(_tr("Its files are missing or damaged."), "failed"))
 
 
-def content_lines(overview: "PackageOverview") -> Iterator[Line]:
+def content_lines(overview: "PackageOverview") -> Iterator[TonedText]:
     """Yield lines about everything in a package, including what will not be used."""
     from core.engine.services.packages import skill_description
 
     contents = overview.contents
-    yield from ((change, "waiting") for change in overview.changed)
+    for change in overview.changed:
+        yield TonedText(change, "waiting")
     if contents.description:
-        yield _short(contents.description), "second"
-    yield from ((line, "") for line in running_lines(overview))
+        yield TonedText(_short(contents.description), "second")
+    for line in running_lines(overview):
+        yield TonedText(line, "")
     for skill in contents.skills:
-        yield _tr("Skill {name}: {text}").format(name=skill.name, text=_short(skill_description(skill))), ""
+        description = _short(skill_description(skill))
+        yield TonedText(_tr("Skill {name}: {text}").format(name=skill.name, text=description), "")
         for finding in skill.findings:
             if finding.level != "note":
-                where = _tr("Line {line}: {text}").format(line=finding.line, text=finding.message)
-                yield where, "failed" if finding.level == "error" else "waiting"
+                text = _tr("Line {line}: {text}").format(line=finding.line, text=finding.message)
+                yield TonedText(text, "failed" if finding.level == "error" else "waiting")
     for command in contents.commands:
-        yield f"/{command.name}: {_short(command.description)}", ""
-    yield from ((_tr("Not used: {}").format(reason), "third") for reason in contents.unused)
+        yield TonedText(f"/{command.name}: {_short(command.description)}", "")
+    for reason in contents.unused:
+        yield TonedText(_tr("Not used: {}").format(reason), "third")
 
 
 def running_lines(overview: "PackageOverview") -> Iterator[str]:

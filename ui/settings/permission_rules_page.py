@@ -104,16 +104,16 @@ class PermissionRulesPage(QWidget):
         row.setContentsMargins(12, 8, 8, 8)
         texts = QVBoxLayout()
         texts.setSpacing(2)
-        text, scope, tone = rule_lines(rule)
-        texts.addWidget(label(text, look.fonts.mono, name=f"settings.rule.{rule.id}", wrap=True))
-        texts.addWidget(label(scope, look.fonts.second, tone, wrap=True))
+        lines = rule_lines(rule)
+        texts.addWidget(label(lines.rule, look.fonts.mono, name=f"settings.rule.{rule.id}", wrap=True))
+        texts.addWidget(label(lines.scope.text, look.fonts.second, lines.scope.tone, wrap=True))
         row.addLayout(texts, 1)
         for action, button_text, name in (
             (PermissionRuleAction.EDIT, _tr("Edit…"), _tr("Edit the rule {}")),
             (PermissionRuleAction.REVOKE, _tr("Revoke rule"), _tr("Revoke the rule {}")),
         ):
             button = Button(look, button_text, name=f"settings.{action}.{rule.id}")
-            button.setAccessibleName(name.format(text))
+            button.setAccessibleName(name.format(lines.rule))
             button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, rule.id))
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return frame

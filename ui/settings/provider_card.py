@@ -13,6 +13,7 @@ from ui.widgets.button import Button
 from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import allow_breaks, label
 from ui.widgets.stacking_row import StackingRow
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.services.providers import ModelRow, ProviderRow
@@ -26,7 +27,6 @@ API_FORMAT_NAMES: Final = {
     "anthropic": "Anthropic",
     "ollama": "Ollama",
 }
-OutcomeText = tuple[str, str]  # text and tone
 TESTED: Final = frozenset({"done", "waiting"})  # the tones of the results of tests in which the model replied
 
 
@@ -61,7 +61,7 @@ class ProviderCard(QFrame):
         look: Look,
         row: "ProviderRow",
         on_action: OnAction,
-        outcomes: Mapping[str, OutcomeText],
+        outcomes: Mapping[str, TonedText],
         default_model: str,
         *,
         expanded: bool = False,
@@ -71,9 +71,9 @@ class ProviderCard(QFrame):
         self._row = row
         self._on_action = on_action
         self._outcomes = outcomes
-        self._chosen = default_model
+        self._default_model = default_model
         self._results: dict[str, QLabel] = {}
-        self._figures: dict[str, tuple[ModelRow, QLabel]] = {}
+        self._figures: dict[str, QLabel] = {}
         self.setObjectName(f"settings.server.{row.name}")
         self.setProperty("surface", "well")
         column = QVBoxLayout(self)
@@ -93,22 +93,23 @@ class ProviderCard(QFrame):
             more.clicked.connect(lambda: self.show_all_requested.emit())
             column.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
-    def show_test(self, model: str, outcome: OutcomeText) -> None:
+    def show_test(self, model: str, outcome: TonedText) -> None:
         """Show the progress or result of testing a model.
 
         The result of a test says whether the model supports tool calls, so the figures of the model no longer do.
         """
-        if shown := self._figures.get(model):
-            row, figures = shown
-            figures.setText(allow_breaks(model_figures(row, tested=outcome[1] in TESTED)))
+        for row in self._row.models:
+            if row.name == model and (figures := self._figures.get(model)):
+                figures.setText(allow_breaks(model_figures(row, tested=outcome.tone in TESTED)))
         if result := self._results.get(model):
-            result.setText(allow_breaks(outcome[0]))
-            set_style_properties(result, tone=outcome[1])
-            result.setVisible(bool(outcome[0]))
+            result.setText(allow_breaks(outcome.text))
+            set_style_properties(result, tone=outcome.tone)
+            result.setVisible(bool(outcome.text))
 
     def _head(self) -> QWidget:
         row, fonts = self._row, self._look.fonts
-        text_column, texts = self._text_column()
+        text_column = self._text_column()
+        texts = _column_layout(text_column)
         texts.setSpacing(1)
         texts.addWidget(label(visible(row.title or row.name), fonts.strong, wrap=True))
         texts.addWidget(
@@ -138,28 +139,27 @@ class ProviderCard(QFrame):
         )
         return button_row(text_column, row_of_buttons)
 
-    def _text_column(self) -> tuple[QWidget, QVBoxLayout]:
-        """Return a column for texts that wrap, which gets the width that the buttons next to it leave."""
+    def _text_column(self) -> QWidget:
+        """Return a widget for texts that wrap, which gets the width that the buttons next to it leave."""
         widget = QWidget()
         widget.setMinimumWidth(self._look.size(TEXT_WIDTH))
-        column = QVBoxLayout(widget)
-        column.setContentsMargins(0, 0, 0, 0)
-        return widget, column
+        return widget
 
     def _model(self, model: "ModelRow") -> QWidget:
         container = QWidget()
         column = QVBoxLayout(container)
         column.setContentsMargins(0, 4, 0, 0)
         column.setSpacing(1)
-        text_column, texts = self._text_column()
+        text_column = self._text_column()
+        texts = _column_layout(text_column)
         texts.setSpacing(0)
         short = visible(model.name.partition("/")[2] or model.name)
         texts.addWidget(label(short, self._look.fonts.mono, wrap=True))
         figures = label("", self._look.fonts.second, "second", name=f"settings.model.{model.name}.figures", wrap=True)
-        self._figures[model.name] = model, figures
+        self._figures[model.name] = figures
         texts.addWidget(figures)
         default: QWidget = label(_tr("default for new sessions"), self._look.fonts.second, "done")
-        if model.name != self._chosen:
+        if model.name != self._default_model:
             accessible_name = _tr("Set {} as the default for new sessions").format(short)
             default = self._button(_tr("Set as default"), ProviderAction.SET_DEFAULT, model.name, accessible_name)
         test = self._button(_tr("Test"), ProviderAction.TEST_MODEL, model.name, _tr("Test {}").format(short))
@@ -168,7 +168,7 @@ class ProviderCard(QFrame):
         result = self._results[model.name] = label("", self._look.fonts.second, wrap=True)
         result.setObjectName(f"settings.model.{model.name}.result")
         column.addWidget(result)
-        self.show_test(model.name, self._outcomes.get(model.name, ("", "")))
+        self.show_test(model.name, self._outcomes.get(model.name, TonedText("", "")))
         return container
 
     def _button(self, text: str, action: ProviderAction, name: str, accessible_name: str) -> Button:
@@ -176,6 +176,12 @@ class ProviderCard(QFrame):
         button.setAccessibleName(accessible_name)
         button.clicked.connect(lambda: self._on_action(action, name))
         return button
+
+
+def _column_layout(widget: QWidget) -> QVBoxLayout:
+    column = QVBoxLayout(widget)
+    column.setContentsMargins(0, 0, 0, 0)
+    return column
 
 
 def button_row(text: QWidget, buttons: WrappingRow) -> QWidget:
@@ -213,21 +219,20 @@ def model_figures(model: "ModelRow", *, tested: bool = False) -> str:
     return " · ".join(part for part in (window, price, "" if tested else tools) if part)
 
 
-def outcome_text(trial: "ModelCheck") -> OutcomeText:
-    """Return one line about the result of testing a model, and its tone (color)."""
-    if trial.error:
-        return visible(str(trial.error)), "failed"
-    first = (
-        _tr("first token after {:.2f} s").format(trial.first_token_s)
-        if trial.first_token_s is not None
-        else _tr("no text")
-    )
+def outcome_text(check: "ModelCheck") -> TonedText:
+    """Return one line about the result of testing a model."""
+    if check.error:
+        return TonedText(visible(str(check.error)), "failed")
+    first = _tr("no text")
+    if check.first_token_s is not None:
+        first = _tr("first token after {:.2f} s").format(check.first_token_s)
     streams = {True: _tr("streams"), False: _tr("does not stream"), None: _tr("streaming could not be tested")}
     tools = {True: _tr("supports tool calls"), False: _tr("no tool calls"), None: _tr("tool calls could not be tested")}
-    why = f" ({visible(str(trial.tools_error))})" if trial.tools_error else ""
-    total = _tr("complete after {:.2f} s").format(trial.total_s or 0.0)
-    outcome = ", ".join((first, total, streams[trial.streams], tools[trial.tools]))
-    return _tr("The model replied: {}.").format(outcome + why), "done" if trial.streams and trial.tools else "waiting"
+    reason = f" ({visible(str(check.tools_error))})" if check.tools_error else ""
+    total = _tr("complete after {:.2f} s").format(check.total_s or 0.0)
+    outcome = ", ".join((first, total, streams[check.streams], tools[check.tools]))
+    tone = "done" if check.streams and check.tools else "waiting"
+    return TonedText(_tr("The model replied: {}.").format(outcome + reason), tone)
 
 
 def provider_state(row: "ProviderRow") -> str:

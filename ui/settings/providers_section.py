@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from ui.settings.provider_card import TEXT_WIDTH, OutcomeText, ProviderAction, ProviderCard, button_row, provider_state
+from ui.settings.provider_card import TEXT_WIDTH, ProviderAction, ProviderCard, button_row, provider_state
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
@@ -14,6 +14,7 @@ from ui.widgets.button import Button
 from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import label
 from ui.widgets.replaceable_content import ReplaceableContent
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.services.providers import ProviderRow, ProvidersOverview
@@ -28,7 +29,7 @@ class ProvidersSection(QWidget):
         super().__init__()
         self._look = look
         self.overview: ProvidersOverview | None = None
-        self._outcomes: dict[str, OutcomeText] = {}
+        self._outcomes: dict[str, TonedText] = {}
         self._expanded: set[str] = set()
         self._cards: list[ProviderCard] = []
         self.setObjectName("settings.models")
@@ -55,11 +56,11 @@ class ProvidersSection(QWidget):
         self.overview = overview
         self._fill()
 
-    def show_test(self, model: str, outcome: OutcomeText) -> None:
+    def show_test(self, model: str, outcome: TonedText) -> None:
         self._outcomes[model] = outcome
         for card in self._cards:
             card.show_test(model, outcome)
-        announce(self, f"{model}: {outcome[0]}")
+        announce(self, f"{model}: {outcome.text}")
 
     def forget_tests(self) -> None:
         """Remove the test results, because a provider or its API key has changed since."""
@@ -101,10 +102,10 @@ class ProvidersSection(QWidget):
             )
             column.addWidget(self._words(text, "none"))
         for row in in_use:
+            is_expanded = row.name in self._expanded
             card = ProviderCard(
-                self._look, row, self.action_requested.emit, self._outcomes, overview.model,
-                expanded=row.name in self._expanded,
-            )  # fmt: skip
+                self._look, row, self.action_requested.emit, self._outcomes, overview.model, expanded=is_expanded
+            )
             card.show_all_requested.connect(partial(self._expand, row.name))
             self._cards.append(card)
             column.addWidget(card)
@@ -114,16 +115,16 @@ class ProvidersSection(QWidget):
             column.addWidget(label(_tr("Available with an API key"), self._look.fonts.bold))
         for row in without_key:
             column.addWidget(self._row_without_key(row))
-        if off := ", ".join(f"{row.title} ({row.url})" for row in unused if not row.needs_key):
-            column.addWidget(self._words(_tr("Not running on this computer: {}").format(off), "off"))
+        if not_running := ", ".join(f"{row.title} ({row.url})" for row in unused if not row.needs_key):
+            column.addWidget(self._words(_tr("Not running on this computer: {}").format(not_running), "off"))
         self._fill_notes(column, overview)
 
     def _row_without_key(self, row: "ProviderRow") -> QWidget:
         title = visible(row.title or row.name)
-        by = _tr("{title}: set its API key here, or in the environment variable {variable}").format(
+        how_to_set = _tr("{title}: set its API key here, or in the environment variable {variable}").format(
             title=title, variable=row.key_variable
         )
-        text = label(by if row.key_variable else title, self._look.fonts.text, wrap=True)
+        text = label(how_to_set if row.key_variable else title, self._look.fonts.text, wrap=True)
         text.setMinimumWidth(self._look.size(TEXT_WIDTH))
         button = Button(self._look, _tr("Set API key…"), name=f"settings.set_key.{row.name}")
         button.setAccessibleName(_tr("Set the API key of {}").format(title))

@@ -6,6 +6,7 @@ from typing import Final
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
+from core.domain.permissions import RuleScope
 from core.domain.problems import ErrorDetails
 from core.domain.rules import ANY, PermissionRule, RuleDraft
 from ui.style.theme import Look
@@ -41,13 +42,15 @@ class RuleDialog(InputDialog):
         self._title = self.tr("Edit rule") if rule else self.tr("Add rule")
         self.setObjectName("rule")
         self.setWindowTitle(self._title)
-        is_run_rule = rule is not None and rule.scope == "run"
-        names = [*tools, *([rule.tool] if rule and rule.tool not in (*tools, ANY) else [])]
+        names = list(tools)
+        if rule and rule.tool not in (*tools, ANY):
+            names.append(rule.tool)
         self._effect = self._drop_down("effect", self.tr("Effect"), EFFECTS)
         self._tool = self._drop_down("tool", self.tr("Tool"), [*((name, name) for name in names), (ANY, "Any tool")])
         self._pattern = self._text_field("pattern", self.tr("Pattern"), look)
         self._pattern.setPlaceholderText("git log *")
-        self._scope = self._drop_down("scope", self.tr("Where"), (*SCOPES, *((RUN_SCOPE,) if is_run_rule else ())))
+        scopes = (*SCOPES, RUN_SCOPE) if rule and rule.scope == "run" else SCOPES
+        self._scope = self._drop_down("scope", self.tr("Where"), scopes)
         self._folder = self._text_field("folder", self.tr("Folder"), look)
         self._folder.setFont(look.fonts.text)
         self._choose = Button(look, self.tr("Choose…"), name="rule.choose")
@@ -60,9 +63,10 @@ class RuleDialog(InputDialog):
         )
         self._save.setDefault(True)
         self._lay_out()
+        default_scope: RuleScope = "folder" if folder else "always"
         self._effect.setCurrentIndex(self._effect.findData(rule.effect if rule else "allow"))
         self._tool.setCurrentIndex(self._tool.findData(rule.tool if rule else "run"))
-        self._scope.setCurrentIndex(self._scope.findData(rule.scope if rule else "folder" if folder else "always"))
+        self._scope.setCurrentIndex(self._scope.findData(rule.scope if rule else default_scope))
         self._pattern.setText(rule.pattern if rule else "")
         self._folder.setText(rule.scope_id if rule and rule.scope == "folder" else folder)
         self._scope.currentIndexChanged.connect(self._update_state)
@@ -80,17 +84,22 @@ class RuleDialog(InputDialog):
         self._error.hide()
         # Prevents a second click, which would save the rule twice, until the result is known.
         self._save.setEnabled(False)
-        scope = self._scope.currentData()
-        targets = {"folder": self._folder.text().strip(), "run": self._rule.scope_id if self._rule else ""}
         self.saved.emit(
             RuleDraft(
-                self._effect.currentData(),
-                self._tool.currentData(),
-                self._pattern.text().strip(),
-                scope,
-                targets.get(scope, ""),
+                effect=self._effect.currentData(),
+                tool=self._tool.currentData(),
+                pattern=self._pattern.text().strip(),
+                scope=self._scope.currentData(),
+                scope_id=self._scope_id(),
             )
         )
+
+    def _scope_id(self) -> str:
+        """Return the folder or the run that the rule is limited to; empty if it applies everywhere."""
+        scope = self._scope.currentData()
+        if scope == "folder":
+            return self._folder.text().strip()
+        return self._rule.scope_id if self._rule and scope == "run" else ""
 
     def _update_state(self) -> None:
         for widget in (self._folder, self._choose, self._folder_label):

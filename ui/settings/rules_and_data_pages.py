@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -18,6 +18,7 @@ from ui.widgets.button import Button
 from ui.widgets.flow_layout import FlowLayout
 from ui.widgets.labels import label, styled_frame
 from ui.widgets.time_formats import to_local_time
+from ui.widgets.toned_text import TonedText
 
 FOLDER_TOOL: Final = "folder"  # the tool name in a rule that says whether a folder is trusted
 KIND_LABELS = {
@@ -78,24 +79,31 @@ class TrustedFoldersPage(QWidget):
         row.setContentsMargins(12, 8, 8, 8)
         column = QVBoxLayout()
         column.setSpacing(2)
-        text, under, tone = rule_lines(rule)
-        column.addWidget(label(text, look.fonts.mono, name=f"settings.folder.{rule.id}", wrap=True))
-        column.addWidget(label(under, look.fonts.second, tone, wrap=True))
+        lines = rule_lines(rule)
+        column.addWidget(label(lines.rule, look.fonts.mono, name=f"settings.folder.{rule.id}", wrap=True))
+        column.addWidget(label(lines.scope.text, look.fonts.second, lines.scope.tone, wrap=True))
         button = Button(look, _tr("Forget decision"), name=f"settings.forget_folder.{rule.id}")
-        button.setAccessibleName(_tr("Forget the decision on {}").format(text))
+        button.setAccessibleName(_tr("Forget the decision on {}").format(lines.rule))
         button.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
         row.addLayout(column, 1)
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return frame
 
 
-def rule_lines(rule: PermissionRule) -> tuple[str, str, str]:
-    """Return two lines of text about a rule, and the tone (color) of the second line."""
-    if not is_folder_trust(rule):
-        scopes = {"always": _tr("everywhere"), "run": _tr("until its run ends")}
-        return visible(rule.description), scopes.get(rule.scope, _tr("in {}").format(visible(rule.scope_id))), "second"
-    trusted = rule.effect == "allow"
-    return visible(rule.scope_id), _tr("Trusted") if trusted else _tr("Not trusted"), "done" if trusted else "second"
+class RuleLines(NamedTuple):
+    """The two lines about a rule: what it is about, and where it applies or whether it trusts."""
+
+    rule: str
+    scope: TonedText
+
+
+def rule_lines(rule: PermissionRule) -> RuleLines:
+    if is_folder_trust(rule):
+        trust = TonedText(_tr("Trusted"), "done") if rule.effect == "allow" else TonedText(_tr("Not trusted"), "second")
+        return RuleLines(visible(rule.scope_id), trust)
+    scopes = {"always": _tr("everywhere"), "run": _tr("until its run ends")}
+    scope = scopes.get(rule.scope, _tr("in {}").format(visible(rule.scope_id)))
+    return RuleLines(visible(rule.description), TonedText(scope, "second"))
 
 
 def is_folder_trust(rule: PermissionRule) -> bool:

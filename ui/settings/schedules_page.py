@@ -16,8 +16,12 @@ from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import label, styled_frame
 
 INTERVALS: Final = (
-    ("", "Once"), ("15m", "Every 15 minutes"), ("1h", "Every hour"), ("1d", "Every day"), ("1w", "Every week"),
-)  # fmt: skip
+    ("", "Once"),
+    ("15m", "Every 15 minutes"),
+    ("1h", "Every hour"),
+    ("1d", "Every day"),
+    ("1w", "Every week"),
+)
 MISSED_POLICIES: Final[tuple[tuple[MissedPolicy, str], ...]] = (
     ("run", "Run once when Journeyman is open again"),
     ("skip", "Skip it"),
@@ -108,13 +112,21 @@ class SchedulesPage(QWidget):
 
     def _emit_added(self) -> None:
         if self._add.isEnabled():
-            every, missed = INTERVALS[self._interval.currentIndex()][0], MISSED_POLICIES[self._missed.currentIndex()][0]
-            task, folder, at = (field.text().strip() for field in (self._task, self._folder, self._at))
-            self.added.emit(ScheduleDraft(task, folder, at, every, missed))
+            draft = ScheduleDraft(
+                task=self._task.text().strip(),
+                folder=self._folder.text().strip(),
+                at=self._at.text().strip(),
+                every=self._chosen_interval(),
+                missed=MISSED_POLICIES[self._missed.currentIndex()][0],
+            )
+            self.added.emit(draft)
+
+    def _chosen_interval(self) -> str:
+        return INTERVALS[self._interval.currentIndex()][0]
 
     def _update_state(self) -> None:
         """Enable Add if there is a task, a folder, and a time or an interval."""
-        when = self._at.text().strip() or INTERVALS[self._interval.currentIndex()][0]
+        when = self._at.text().strip() or self._chosen_interval()
         self._add.setEnabled(bool(self._task.text().strip() and self._folder.text().strip() and when))
 
     def _choose_folder(self) -> None:
@@ -157,11 +169,11 @@ class SchedulesPage(QWidget):
         at = QVBoxLayout()
         at.addWidget(self._at)
         at.addWidget(label(_tr("Empty: one interval from now"), fonts.second, "second", wrap=True))
-        rows = ((_tr("Task"), self._task), (_tr("Folder"), folder_row), (_tr("First time"), at),
-                (_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed))  # fmt: skip
-        for title, field in rows:
-            form.addRow(label(title, fonts.text), field)
+        form.addRow(label(_tr("Task"), fonts.text), self._task)
+        form.addRow(label(_tr("Folder"), fonts.text), folder_row)
+        form.addRow(label(_tr("First time"), fonts.text), at)
         for title, combo in ((_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed)):
+            form.addRow(label(title, fonts.text), combo)
             combo.setAccessibleName(title)
         self._at.setAccessibleName(_tr("First time"))
         self._at.setAccessibleDescription(_tr("18:30 or 2030-01-31 18:30. Empty: one interval from now"))

@@ -33,9 +33,9 @@ class TrustPackageDialog(QDialog):
         if lines:
             column.addWidget(label(_tr("These run with your permissions, outside the sandbox:"), look.fonts.text))
             text = "\n".join(visible(line) for line in lines)
-            frame, _ = read_only_text(
+            frame = read_only_text(
                 text, look.fonts.mono, name="trust_package.runs", accessible_name=_tr("What the package runs")
-            )
+            ).frame
             frame.setMinimumHeight(look.size(120))
             column.addWidget(frame, 1)
         ends = _tr(

@@ -30,9 +30,13 @@ class CloseGuard(QObject):
     """The user wants this `CloseAction` every time."""
 
     def __init__(
-        self, look: Look, shell: WindowFrame, pages: PageStack, selection: Selection,
+        self,
+        look: Look,
+        shell: WindowFrame,
+        pages: PageStack,
+        selection: Selection,
         running: Callable[[], Sequence[SessionRow]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(shell)
         self._look = look
         self._shell = shell
@@ -59,7 +63,10 @@ class CloseGuard(QObject):
     def quit(self) -> None:
         """Quit, unless there are unsaved changes. Running sessions are paused first, never kept running."""
         if self._confirm_unsaved():
-            self.stop_requested.emit() if self._running() else self._shell.shut_down()
+            if self._running():
+                self.stop_requested.emit()
+            else:
+                self._shell.shut_down()
 
     def _confirm_unsaved(self) -> bool:
         """Return whether nothing is unsaved.
@@ -69,8 +76,8 @@ class CloseGuard(QObject):
         unsaved = self._pages.unsaved_changes()
         if not unsaved:
             return True
-        self._selection.choose_page(unsaved[0][0])
-        descriptions = ", ".join(descriptions for _, descriptions in unsaved)
+        self._selection.choose_page(unsaved[0].page)
+        descriptions = ", ".join(page.description for page in unsaved)
         ConfirmDialog(
             self._look,
             self.tr("Close without saving?"),

@@ -20,6 +20,7 @@ from ui.base.selection import Selection
 from ui.base.tasks import ErrorSource
 from ui.base.window_state import WindowState
 from ui.sessions.panel import SessionsPanel
+from ui.sessions.sessions_footer import FooterPage
 from ui.settings.page_titles import SETTINGS_PAGES
 from ui.shell.central_area import CentralArea
 from ui.shell.close_guard import CloseGuard
@@ -83,7 +84,8 @@ class MainWindow(QWidget):
         self._start: StartTask | None = None
         self.pane = StepPane(look, self._reading)
         self._folder = data_folder
-        self.sessions = SessionsPanel(look, pages=[(page.id, page.title, page.icon) for page in PAGES if page.listed])
+        footer_pages = [FooterPage(page.id, page.title, page.icon) for page in PAGES if page.listed]
+        self.sessions = SessionsPanel(look, pages=footer_pages)
         self.start = StartPanel(look, data_folder=str(data_folder))
         self.status = StatusLine(look, data_folder=str(data_folder))
         self.notice = ErrorBar(look)

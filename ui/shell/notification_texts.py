@@ -1,7 +1,7 @@
 """The title and text of desktop notifications."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from core.domain.question import Question
 from core.domain.sessions import SessionRow
@@ -11,25 +11,33 @@ from ui.ask.request_summary import summarize_permission, summarize_question
 from ui.text.plain_text import markdown_to_plain_text
 
 MAX_TEXT: Final = 160
+MAX_TITLE: Final = 40  # characters of the title of a session, where several are named
+MAX_NAMED: Final = 3
 # Title by status of the run; any other status means that it failed.
 OUTCOMES: Final = {"done": "Finished", "limit": "Limit reached"}
 
 WaitingRequests = Sequence[tuple[SessionRow, OpenRequest]]
 
 
-def notification_text(new: WaitingRequests) -> tuple[str, str]:
-    """Return the title and text of a notification: a single request's text, or the number and sessions of several."""
+class NotificationText(NamedTuple):
+    title: str
+    text: str
+
+
+def notification_text(new: WaitingRequests) -> NotificationText:
+    """Return the text of a notification about new requests: that of a single one, or the number of several."""
     row, request = new[0]
     if len(new) == 1:
         summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
-        return _shorten(row.title) or "Journeyman", _shorten(summary.bar_text)
-    sessions = list(dict.fromkeys(_shorten(row.title, 40) for row, _ in new))
-    more = f" +{len(sessions) - 3}" if len(sessions) > 3 else ""
-    return f"Journeyman ({len(new)})", _shorten(", ".join(sessions[:3]) + more)
+        return NotificationText(_shorten(row.title) or "Journeyman", _shorten(summary.bar_text))
+    titles = list(dict.fromkeys(_shorten(row.title, MAX_TITLE) for row, _ in new))
+    unnamed = len(titles) - MAX_NAMED
+    more = f" +{unnamed}" if unnamed > 0 else ""
+    return NotificationText(f"Journeyman ({len(new)})", _shorten(", ".join(titles[:MAX_NAMED]) + more))
 
 
-def ended_text(rows: Sequence[SessionRow], last_reply: str = "") -> tuple[str, str]:
-    """Return the title and text of the notification that runs have ended.
+def ended_text(rows: Sequence[SessionRow], last_reply: str = "") -> NotificationText:
+    """Return the text of the notification that runs have ended.
 
     `last_reply` belongs to the last of `rows`.
     """
@@ -37,7 +45,8 @@ def ended_text(rows: Sequence[SessionRow], last_reply: str = "") -> tuple[str, s
         row = rows[0]
         detail = markdown_to_plain_text(last_reply) if row.status == "done" else row.activity
         outcome = OUTCOMES.get(row.status, "Failed")
-        return _shorten(row.title) or "Journeyman", _shorten(f"{outcome}: {detail}" if detail else outcome)
+        text = f"{outcome}: {detail}" if detail else outcome
+        return NotificationText(_shorten(row.title) or "Journeyman", _shorten(text))
     failed = sum(row.status not in OUTCOMES for row in rows)
     finished = len(rows) - failed
     counts = []
@@ -45,8 +54,8 @@ def ended_text(rows: Sequence[SessionRow], last_reply: str = "") -> tuple[str, s
         counts.append(f"{finished} finished")
     if failed:
         counts.append(f"{failed} failed")
-    titles = ", ".join(dict.fromkeys(_shorten(row.title, 40) for row in rows[:3]))
-    return f"Journeyman: {', '.join(counts)}", _shorten(titles)
+    titles = ", ".join(dict.fromkeys(_shorten(row.title, MAX_TITLE) for row in rows[:MAX_NAMED]))
+    return NotificationText(f"Journeyman: {', '.join(counts)}", _shorten(titles))
 
 
 def _shorten(text: str, max_length: int = MAX_TEXT) -> str:

@@ -1,7 +1,7 @@
 """The stack of pages in the central area, each created on its first visit."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -12,6 +12,13 @@ from ui.shell.page_registry import PAGES
 from ui.style.theme import Look
 
 PAGES_BY_ID: Final = {panel.id: panel for panel in PAGES}
+
+
+class UnsavedPage(NamedTuple):
+    """A page with unsaved changes, and a description of them."""
+
+    page: str
+    description: str
 
 
 class PageStack(QStackedWidget):
@@ -70,16 +77,20 @@ class PageStack(QStackedWidget):
         if isinstance(page, PanelPage) and self.isVisible():
             page.apply_updates(updates)
 
-    def unsaved_changes(self) -> list[tuple[str, str]]:
-        """Return (page id, description) for each page with unsaved changes."""
-        return [(name, description) for name, page in self._built.items() if (description := page.unsaved_changes())]
+    def unsaved_changes(self) -> list[UnsavedPage]:
+        """Return the pages with unsaved changes."""
+        described = [UnsavedPage(name, page.unsaved_changes()) for name, page in self._built.items()]
+        return [unsaved for unsaved in described if unsaved.description]
 
     def restyle(self, look: Look) -> None:
         for page in self._built.values():
             page.restyle(look)
 
     def _fold(self, page: PanelPage, fold: bool) -> None:
-        (self._folding.add if fold else self._folding.discard)(page)
+        if fold:
+            self._folding.add(page)
+        else:
+            self._folding.discard(page)
         if page is self.currentWidget() and self.isVisible():
             self.sidebar_fold_requested.emit(fold)
 

@@ -34,9 +34,15 @@ class SessionPane(QWidget):
     """The user clicked in this pane."""
 
     def __init__(
-        self, look: Look, session_index: SessionIndex, state: WindowState,
-        *, folder: Path, live_output: LiveOutput, notice: ErrorBar,
-    ) -> None:  # fmt: skip
+        self,
+        look: Look,
+        session_index: SessionIndex,
+        state: WindowState,
+        *,
+        folder: Path,
+        live_output: LiveOutput,
+        notice: ErrorBar,
+    ) -> None:
         super().__init__()
         self._session_index = session_index
         self._live_output = live_output
@@ -74,8 +80,8 @@ class SessionPane(QWidget):
         if row is None:
             self.session = ""
             return
-        other, self.session = row.id != self.session, row.id
-        if other:
+        if row.id != self.session:
+            self.session = row.id
             self.drafts.load(row.id)
             self._announcer.skip(self._live_output.reply_text(row.id))
         self.view.show_session(row)

@@ -204,9 +204,11 @@ class StatusLine(QFrame):
         self.setFixedHeight(look.size(HEIGHT) + 6)
         side, glyph = look.size(SIDE), look.size(GLYPH)
         glyphs = (
-            (self._help, "circle-question-mark"), (self._theme, "sun-moon"), (self._cancel, "x"),
+            (self._help, "circle-question-mark"),
+            (self._theme, "sun-moon"),
+            (self._cancel, "x"),
             (self._sidebar, "panel-left"),
-        )  # fmt: skip
+        )
         for button, name in glyphs:
             button.setFixedSize(side, side)
             button.setIconSize(QSize(glyph, glyph))

@@ -72,17 +72,18 @@ class FindBar(QWidget):
         self.hide()
         self._field.setFocus()
 
-    def step(self, by: int) -> None:
-        """Go to the next match or, if `by` is negative, to the previous match, wrapping around at the ends."""
+    def step(self, direction: int) -> None:
+        """Go to the next (1) or previous (-1) match, wrapping around at the ends."""
         matches, cursor = self._search.matches, self._field.textCursor()
         if not matches:
             return
         index = self._search.index_at(cursor.selectionStart())
-        is_current = (
-            index < len(matches) and matches[index].position == cursor.selectionStart() and cursor.hasSelection()
-        )
-        number = index - 1 if by < 0 else index + (1 if is_current else 0)
-        select_match(self._field, matches[number % len(matches)])
+        is_at_match = index < len(matches) and matches[index].position == cursor.selectionStart()
+        if direction < 0:
+            index -= 1
+        elif is_at_match and cursor.hasSelection():
+            index += 1
+        select_match(self._field, matches[index % len(matches)])
         self._update_count()
 
     def replace(self) -> None:
@@ -98,9 +99,8 @@ class FindBar(QWidget):
         count = len(self._search.matches)
         if count and not self._field.isReadOnly():
             self._field.replace_text(self._search.replace_in_text(self._replace_field.text()))
-            self._count_label.setText(
-                self.tr("1 match replaced") if count == 1 else self.tr("{} matches replaced").format(f"{count:,}")
-            )
+            many = self.tr("{} matches replaced").format(f"{count:,}")
+            self._count_label.setText(self.tr("1 match replaced") if count == 1 else many)
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -127,10 +127,10 @@ class FindBar(QWidget):
 
     def _query(self) -> TextQuery:
         return TextQuery(
-            self._find_field.text(),
-            self._regex_toggle.isChecked(),
-            self._case_toggle.isChecked(),
-            self._words_toggle.isChecked(),
+            text=self._find_field.text(),
+            is_regex=self._regex_toggle.isChecked(),
+            match_case=self._case_toggle.isChecked(),
+            whole_words=self._words_toggle.isChecked(),
         )
 
     def _find(self) -> None:
@@ -143,10 +143,9 @@ class FindBar(QWidget):
 
     def _selected_match(self) -> TextMatch | None:
         cursor, matches = self._field.textCursor(), self._search.matches
-        index = self._search.index_at(cursor.selectionStart())
-        if index < len(matches) and (matches[index].position, matches[index].length) == (
-            cursor.selectionStart(), cursor.selectionEnd() - cursor.selectionStart()
-        ):  # fmt: skip
+        start, length = cursor.selectionStart(), cursor.selectionEnd() - cursor.selectionStart()
+        index = self._search.index_at(start)
+        if index < len(matches) and (matches[index].position, matches[index].length) == (start, length):
             return matches[index]
         return None
 

@@ -69,8 +69,8 @@ class SkillHeader(QWidget):
 
     def show_skill(self, row: SkillRow, versions: int, about: str, menu_entries: Sequence[MenuEntry | None]) -> None:
         self._menu_entries = menu_entries
-        word, token = state_chip(row)
-        self._show(row.name, state_label(row.state) if word else "", about, token)
+        chip = state_chip(row)
+        self._show(row.name, state_label(row.state) if chip else "", about, chip.token if chip else "")
         count = self.tr("1 version") if versions == 1 else self.tr("{} versions").format(versions)
         self._versions.setText(count)
         self._versions.setAccessibleName(count)

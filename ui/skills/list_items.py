@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
@@ -45,6 +47,13 @@ class ProposalItem:
     source: str = ""
 
 
+class StateChip(NamedTuple):
+    """A small framed label beside the name of an item. `token` names its color in the theme."""
+
+    text: str
+    token: str
+
+
 SkillListItem = SkillGroupHeading | SkillItem | ProposalItem
 
 
@@ -72,14 +81,17 @@ def group_skills(
     for key, members in groups.items():
         if members:
             expanded = key != ARCHIVED or archive_open or bool(query)
-            items.append(SkillGroupHeading(key, _title(key, folder), len(members) if key == ARCHIVED else 0, expanded))
+            count = len(members) if key == ARCHIVED else 0
+            items.append(SkillGroupHeading(key, _title(key, folder), count, expanded))
             items += [SkillItem(row, row.key in unsaved) for row in members if expanded]
     return items
 
 
 def second_line(row: SkillRow) -> str:
     """Return the second line of an item: where the skill is, then its usage, why it is unusable, or its description."""
-    used = _tr("used once") if row.use_count == 1 else _tr("used {}×").format(row.use_count) if row.use_count else ""
+    used = ""
+    if row.use_count:
+        used = _tr("used once") if row.use_count == 1 else _tr("used {}×").format(row.use_count)
     match row.state:
         case "untrusted":
             parts = [_place(row), _tr("not trusted yet")]
@@ -96,16 +108,16 @@ def second_line(row: SkillRow) -> str:
     return " · ".join(" ".join(part.split()) for part in parts if part)
 
 
-def state_chip(row: SkillRow) -> tuple[str, str]:
-    """Return the text and theme color of the label that shows the state of a skill; empty for an enabled skill."""
+def state_chip(row: SkillRow) -> StateChip | None:
+    """Return the chip that shows the state of a skill; None for an enabled or archived skill."""
     chips = {
-        "disabled": (_tr("disabled"), "third"),
-        "untrusted": (_tr("untrusted"), "waiting"),
-        "changed": (_tr("changed"), "waiting"),
-        "broken": (_tr("broken"), "failed"),
-        "shadowed": (_tr("shadowed"), "third"),
+        "disabled": StateChip(_tr("disabled"), "third"),
+        "untrusted": StateChip(_tr("untrusted"), "waiting"),
+        "changed": StateChip(_tr("changed"), "waiting"),
+        "broken": StateChip(_tr("broken"), "failed"),
+        "shadowed": StateChip(_tr("shadowed"), "third"),
     }
-    return chips.get(row.state, ("", ""))
+    return chips.get(row.state)
 
 
 def accessible_text(item: SkillListItem) -> str:
@@ -118,9 +130,9 @@ def accessible_text(item: SkillListItem) -> str:
             return ", ".join((item.target, _tr("proposed"), item.action, item.source))
         case SkillItem():
             row = item.row
-            parts = [row.name, state_label(row.state), _tr("pinned") if row.pinned else ""]
-            parts += [_tr("unsaved changes") if item.unsaved else "", second_line(row)]
-            return ", ".join(part for part in parts if part)
+            pinned = _tr("pinned") if row.pinned else ""
+            unsaved = _tr("unsaved changes") if item.unsaved else ""
+            return ", ".join(filter(None, (row.name, state_label(row.state), pinned, unsaved, second_line(row))))
 
 
 def state_label(state: str) -> str:
@@ -155,7 +167,10 @@ def _place(row: SkillRow) -> str:
     if row.source not in {"folder", "home"} or not row.path:
         return ""
     parts = Path(row.path).parts
-    return next(("/".join(parts[at : at + 2]) for at in range(len(parts) - 1) if parts[at + 1] == "skills"), row.path)
+    for parent, name in pairwise(parts):
+        if name == "skills":
+            return f"{parent}/{name}"
+    return row.path
 
 
 def _holds(query: str, *texts: str) -> bool:

@@ -1,6 +1,7 @@
 """A dialog that asks for the name of a skill or a file, and checks it while the user types."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
@@ -11,14 +12,17 @@ from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit
 from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import label
 
-Option = tuple[str, str]  # the value of a choice and its label
+
+class Choice(NamedTuple):
+    value: str
+    label: str
 
 
 class NameDialog(QDialog):
     """Emits `submitted` with the name and the value of the selected choice.
 
-    `find_error` returns what is wrong with a name; "" if it is valid. `choices` are pairs of value and label, shown in
-    a list with the title `choices_title`; the list is hidden if there are none.
+    `find_error` returns what is wrong with a name; "" if it is valid. `choices` are shown in a list with the title
+    `choices_title`; the list is hidden if there are none.
     """
 
     submitted = Signal(str, str)
@@ -32,12 +36,12 @@ class NameDialog(QDialog):
         button: str,
         find_error: Callable[[str], str],
         name: str = "",
-        choices: Sequence[Option] = (),
+        choices: Sequence[Choice] = (),
         choices_title: str = "",
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._fault = find_error
+        self._find_error = find_error
         self.setObjectName("skill.name")
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -48,8 +52,8 @@ class NameDialog(QDialog):
         self._field.selectAll()
         self._error = label("", look.fonts.second, "failed", name="skill.name.wrong", wrap=True)
         self._choices = DropDown(name="skill.name.choice", title=choices_title, font=look.fonts.text)
-        for key, text in choices:
-            self._choices.addItem(text, key)
+        for choice in choices:
+            self._choices.addItem(choice.label, choice.value)
         cancel = Button(look, self.tr("Cancel"), name="skill.name.cancel")
         self._confirm_button = Button(look, button, name="skill.name.yes", tone="primary")
         self._confirm_button.setDefault(True)
@@ -74,11 +78,11 @@ class NameDialog(QDialog):
 
     def _validate(self) -> None:
         name = self._field.text().strip()
-        wrong = self._fault(name) if name else ""
-        show_input_error(self._error, wrong)
+        error = self._find_error(name) if name else ""
+        show_input_error(self._error, error)
         if self.isVisible():
             grow_to_fit(self)
-        self._confirm_button.setEnabled(bool(name) and not wrong)
+        self._confirm_button.setEnabled(bool(name) and not error)
 
     def _submit(self) -> None:
         name, chosen = self._field.text().strip(), str(self._choices.currentData() or "")

@@ -121,25 +121,38 @@ class SkillsPanel(PanelPage, LocalShortcuts):
             if proposed:
                 self.open(f"{PROPOSAL_PREFIX}{proposed[0].id}")
                 return
-        if self.proposal_review.has(self.proposal_review.open_id) and not self._key_or_name_to_open:
+        shows_proposal = self.proposal_review.has(self.proposal_review.open_id)
+        if shows_proposal and not self._key_or_name_to_open:
             return
-        selected = self.view.skill.row.key if self.view.skill else ""
-        rows_by_key = {row.key: row for row in rows}
-        keys_by_name = {row.name: row.key for row in reversed(rows)}
-        key = (
-            self._key_or_name_to_open
-            if self._key_or_name_to_open in rows_by_key
-            else keys_by_name.get(self._key_or_name_to_open, "")
-        )
-        key = key or (selected if selected in rows_by_key else self._state.text("skill"))
-        key = key if key in rows_by_key else next(iter(rows_by_key), "")
-        if key == self._key_or_name_to_open or keys_by_name.get(self._key_or_name_to_open) == key:
+        row = self._find_requested(rows)
+        if row:
             self._key_or_name_to_open = ""
-        self._stack.setCurrentWidget(self.view if key else self._empty)
-        if key and (key != selected or (self.view.skill and rows_by_key[key].digest != self.view.skill.row.digest)):
-            self.open(key)
-        elif key and self.view.skill:
-            self.view.update_row(rows_by_key[key])
+        else:
+            row = self._find_selected(rows)
+        if row is None:
+            self._stack.setCurrentWidget(self._empty)
+            return
+        self._stack.setCurrentWidget(self.view)
+        shown = self.view.skill.row if self.view.skill else None
+        if shown and row.key == shown.key and row.digest == shown.digest:
+            self.view.update_row(row)
+        else:
+            self.open(row.key)
+
+    def _find_requested(self, rows: Sequence[SkillRow]) -> SkillRow | None:
+        """Return the skill with the key or, if no key matches, the name that is to be opened."""
+        requested = self._key_or_name_to_open
+        by_key = next((row for row in rows if row.key == requested), None)
+        return by_key or next((row for row in rows if row.name == requested), None)
+
+    def _find_selected(self, rows: Sequence[SkillRow]) -> SkillRow | None:
+        """Return the skill that is shown, else the one that was shown last, else the first one."""
+        rows_by_key = {row.key: row for row in rows}
+        shown_key = self.view.skill.row.key if self.view.skill else ""
+        for key in (shown_key, self._state.text("skill")):
+            if key in rows_by_key:
+                return rows_by_key[key]
+        return rows[0] if rows else None
 
     def open(self, key: str) -> None:
         """Open a skill with its unsaved changes, or a proposal."""
@@ -419,8 +432,13 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def focus_areas(self) -> Sequence[QWidget]:
         editor = self.view.editor
         return (
-            self.list_pane.list, editor.source, editor.preview, self.view.compare, self.view.files, self.view.usage,
-        )  # fmt: skip
+            self.list_pane.list,
+            editor.source,
+            editor.preview,
+            self.view.compare,
+            self.view.files,
+            self.view.usage,
+        )
 
     def restyle(self, look: Look) -> None:
         self._look = look

@@ -65,18 +65,24 @@ class SkillActions:
     def ask_new(self) -> None:
         hint = self._tr("Lowercase letters, digits and hyphens, such as weekly-report or code-review.")
         dialog = NameDialog(
-            self._look, title=self._tr("New skill"), hint=hint, button=self._tr("Create"), find_error=self._fault,
-            choices=templates.template_choices(), choices_title=self._tr("Template"), parent=self._parent,
-        )  # fmt: skip
+            self._look,
+            title=self._tr("New skill"),
+            hint=hint,
+            button=self._tr("Create"),
+            find_error=self._fault,
+            choices=templates.template_choices(),
+            choices_title=self._tr("Template"),
+            parent=self._parent,
+        )
         dialog.submitted.connect(self.create)
         dialog.open()
 
     def create(self, name: str, template: str) -> None:
         """Create a skill from a template, and open it for editing."""
-        text, files = templates.fill_template(template, name)
+        new_skill = templates.fill_template(template, name)
 
         async def send() -> None:
-            await self._controller.save(name, text, dict(files), 0)
+            await self._controller.save(name, new_skill.text, dict(new_skill.files), 0)
             self._page.refresh(f"library/{name}", focus_text=True)
 
         self._start_task(send(), "create a skill")

@@ -20,6 +20,7 @@ from ui.skills.list_items import (
     SkillGroupHeading,
     SkillItem,
     SkillListItem,
+    StateChip,
     accessible_text,
     second_line,
     state_chip,
@@ -65,8 +66,10 @@ class SkillListModel(ItemListModel[SkillListItem]):
 
     def first_item(self) -> QModelIndex:
         """Return the index of the first item that is not a heading."""
-        places = (self.index(at) for at, item in enumerate(self.items) if not isinstance(item, SkillGroupHeading))
-        return next(places, QModelIndex())
+        for position, item in enumerate(self.items):
+            if not isinstance(item, SkillGroupHeading):
+                return self.index(position)
+        return QModelIndex()
 
     # Overridden Qt methods
 
@@ -97,20 +100,20 @@ class SkillDelegate(ItemDelegate):
             draw_frame(painter, ground, 6, None, theme.accent)
         match item:
             case SkillGroupHeading():
-                self._heading(painter, rect, item)
+                self._draw_heading(painter, rect, item)
             case ProposalItem():
                 details = " · ".join(part for part in (item.action, item.source) if part)
-                self._line(painter, rect, item.target, details, (self.tr("review"), "learned"), ())
+                chip = StateChip(self.tr("review"), "learned")
+                self._draw_item(painter, rect, item.target, details, chip, ())
             case SkillItem():
                 row = item.row
-                marks = [name for name, on in (("pin", row.pinned), ("pencil", item.unsaved)) if on]
-                self._line(
-                    painter, rect, row.name, second_line(row), state_chip(row), marks, quiet=row.state != "enabled"
-                )
+                icons = [icon for icon, is_shown in (("pin", row.pinned), ("pencil", item.unsaved)) if is_shown]
+                quiet = row.state != "enabled"
+                self._draw_item(painter, rect, row.name, second_line(row), state_chip(row), icons, quiet=quiet)
             case _:
                 pass
 
-    def _heading(self, painter: QPainter, rect: QRect, heading: SkillGroupHeading) -> None:
+    def _draw_heading(self, painter: QPainter, rect: QRect, heading: SkillGroupHeading) -> None:
         theme, font = self.look.theme, self.look.fonts.label
         box = rect.adjusted(14, 6, -MARGIN - INSET, 0)
         if heading.foldable:
@@ -121,40 +124,47 @@ class SkillDelegate(ItemDelegate):
         count = draw_right_aligned(painter, box, str(heading.count), font, theme.learned) + 8 if heading.count else 0
         draw_line(painter, box.adjusted(0, 0, -count, 0), heading.title, font, theme.third)
 
-    def _line(
+    def _draw_item(
         self,
         painter: QPainter,
         rect: QRect,
         title: str,
         subtitle: str,
-        word: tuple[str, str],
-        marks: Sequence[str],
+        chip: StateChip | None,
+        icons: Sequence[str],
         *,
         quiet: bool = False,
     ) -> None:
         theme, fonts = self.look.theme, self.look.fonts
-        above, below = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
-        top = rect.top() + (rect.height() - above - below - 1) // 2
+        title_height, subtitle_height = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
+        top = rect.top() + (rect.height() - title_height - subtitle_height - 1) // 2
         size, ratio = self.look.size(ICON), painter.device().devicePixelRatio()
         painter.drawPixmap(
-            QPoint(rect.left() + MARGIN + INSET, top + (above - size) // 2),
+            QPoint(rect.left() + MARGIN + INSET, top + (title_height - size) // 2),
             pixmap("wrench", theme.third if quiet else theme.second, size, ratio),
         )
         left, right = rect.left() + LEFT + size - ICON, rect.right() - MARGIN - INSET
-        if word[0]:
-            wide = chip_width(word[0], fonts.caption)
-            box = QRect(right - wide, top, wide, above)
-            draw_chip(painter, box, word[0], fonts.caption, theme.color(word[1]), theme.strong_line)
-            right -= wide + 8
-        for mark in marks:
-            side = self.look.size(SMALL)
-            drawn = pixmap(mark, theme.second, side, ratio)
-            painter.drawPixmap(QPoint(right - side, top + (above - side) // 2), drawn)
-            right -= side + 6
-        color = theme.second if quiet else theme.text
-        draw_line(painter, QRect(left, top, right - left, above), title, fonts.strong, color)
-        subtitle_rect = QRect(left, top + above + 1, rect.right() - MARGIN - INSET - left, below)
+        first_line = QRect(left, top, right - left, title_height)
+        first_line.setRight(self._draw_marks(painter, first_line, chip, icons) - 1)
+        draw_line(painter, first_line, title, fonts.strong, theme.second if quiet else theme.text)
+        subtitle_rect = QRect(left, top + title_height + 1, right - left, subtitle_height)
         draw_line(painter, subtitle_rect, subtitle, fonts.second, theme.third)
+
+    def _draw_marks(self, painter: QPainter, line: QRect, chip: StateChip | None, icons: Sequence[str]) -> int:
+        """Draw the chip and the icons at the right end of a line; return the x at which the text must end."""
+        theme, font = self.look.theme, self.look.fonts.caption
+        right = line.left() + line.width()
+        if chip:
+            width = chip_width(chip.text, font)
+            box = QRect(right - width, line.top(), width, line.height())
+            draw_chip(painter, box, chip.text, font, theme.color(chip.token), theme.strong_line)
+            right -= width + 8
+        side, ratio = self.look.size(SMALL), painter.device().devicePixelRatio()
+        for icon in icons:
+            top = line.top() + (line.height() - side) // 2
+            painter.drawPixmap(QPoint(right - side, top), pixmap(icon, theme.second, side, ratio))
+            right -= side + 6
+        return right
 
 
 class SkillList(ItemListView):
@@ -205,13 +215,14 @@ class SkillList(ItemListView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._painter.keyboard_focus = True
         key, item = Qt.Key(event.key()), self.current()
-        if key == Qt.Key.Key_Home or (key == Qt.Key.Key_Down and not self.currentIndex().isValid()):
+        has_current = self.currentIndex().isValid()
+        if key == Qt.Key.Key_Home or (key == Qt.Key.Key_Down and not has_current):
             # Qt would not move, because the first row is a heading, which cannot be selected.
             self.setCurrentIndex(self.rows.first_item())
         elif key in PROPOSAL_KEYS and not event.modifiers() and self._shows_proposal(item):
             event.ignore()  # leaves the shortcut to the page, because Qt would search the list for the letter
             return
-        elif key in ENTER_KEYS and self.currentIndex().isValid():
+        elif key in ENTER_KEYS and has_current:
             self._choose(self.currentIndex())
         else:
             super().keyPressEvent(event)

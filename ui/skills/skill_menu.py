@@ -1,6 +1,7 @@
 """The entries in the menu of a skill, which depend on where the skill is stored and on its state."""
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
@@ -27,28 +28,35 @@ class SkillAction(StrEnum):
     RESTORE = "restore"  # undo the archiving
 
 
-MenuEntry = tuple[SkillAction, str]  # an action and its label
+class MenuEntry(NamedTuple):
+    action: SkillAction
+    label: str
 
 
 def menu_entries(row: SkillRow) -> list[MenuEntry | None]:
     """Return the entries of the menu; None is a separator."""
+    if row.state == "archived":
+        return [MenuEntry(SkillAction.RESTORE, _tr("Restore")), MenuEntry(SkillAction.EXPORT, _tr("Export…"))]
     in_library = row.source == "library"
     entries: list[MenuEntry | None] = []
     if row.state in ("untrusted", "changed"):
-        entries.append((SkillAction.TRUST, _tr("Trust this skill")))
-    if row.state == "archived":
-        return [(SkillAction.RESTORE, _tr("Restore")), (SkillAction.EXPORT, _tr("Export…"))]
+        entries.append(MenuEntry(SkillAction.TRUST, _tr("Trust this skill")))
     if in_library:
-        entries.append((SkillAction.RENAME, _tr("Rename…")))
-    entries.append((SkillAction.UNPIN, _tr("Unpin")) if row.pinned else (SkillAction.PIN, _tr("Pin")))
-    disabled = row.state == "disabled"
-    entries.append((SkillAction.ENABLE, _tr("Enable")) if disabled else (SkillAction.DISABLE, _tr("Disable")))
-    entries.append((SkillAction.COPY, _tr("Copy…")))
+        entries.append(MenuEntry(SkillAction.RENAME, _tr("Rename…")))
+    if row.pinned:
+        entries.append(MenuEntry(SkillAction.UNPIN, _tr("Unpin")))
+    else:
+        entries.append(MenuEntry(SkillAction.PIN, _tr("Pin")))
+    if row.state == "disabled":
+        entries.append(MenuEntry(SkillAction.ENABLE, _tr("Enable")))
+    else:
+        entries.append(MenuEntry(SkillAction.DISABLE, _tr("Disable")))
+    entries.append(MenuEntry(SkillAction.COPY, _tr("Copy…")))
     if row.use_count:
-        entries.append((SkillAction.REPEAT_WITHOUT, _tr("Repeat its last run without this skill…")))
-    entries.append((SkillAction.EXPORT, _tr("Export…")))
+        entries.append(MenuEntry(SkillAction.REPEAT_WITHOUT, _tr("Repeat its last run without this skill…")))
+    entries.append(MenuEntry(SkillAction.EXPORT, _tr("Export…")))
     if in_library:
-        entries += [None, (SkillAction.ARCHIVE, _tr("Archive"))]
+        entries += [None, MenuEntry(SkillAction.ARCHIVE, _tr("Archive"))]
     return entries
 
 

@@ -62,9 +62,10 @@ class SkillNotice(AccentFrame):
         """Show the notice with a button for each action that is given with its label."""
         self._title.setText(title)
         self._text.setText(allow_breaks(text))
-        self._dismissal, self._confirmation = dismiss and dismiss[0], confirm and confirm[0]
+        self._dismissal = dismiss.action if dismiss else None
+        self._confirmation = confirm.action if confirm else None
         for button, entry in ((self._dismiss_button, dismiss), (self._confirm_button, confirm)):
-            button_text = entry[1] if entry else ""
+            button_text = entry.label if entry else ""
             button.setText(button_text)
             button.setAccessibleName(button_text)
             button.setVisible(bool(button_text))
@@ -73,35 +74,43 @@ class SkillNotice(AccentFrame):
 
     def show_untrusted(self, row: SkillRow, files: Sequence[SkillFile], findings: Sequence[SkillFinding]) -> None:
         """Explain that the skill cannot be used until the user trusts it, and list its scripts and findings."""
-        changed = row.state == "changed"
-        title = (
-            self.tr("This skill has changed since you trusted it. It cannot be used until you trust it again.")
-            if changed
-            else self.tr(
+        if row.state == "changed":
+            title = self.tr("This skill has changed since you trusted it. It cannot be used until you trust it again.")
+        else:
+            title = self.tr(
                 "You have not trusted this skill yet. Until you do, no model sees it and none of its scripts run."
             )
-        )
-        parts = [self.tr("Location: {}.").format(visible(row.path)) if row.path else ""]
-        runs = [visible(file.path) for file in files if file.executable or file.path.startswith("scripts/")]
-        other_files = sum(file.path != SKILL_FILE for file in files) - len(runs)
-        if runs:
-            more = self.tr(" and {} more").format(len(runs) - MAX_LISTED) if len(runs) > MAX_LISTED else ""
-            parts.append(self.tr("Scripts: {}{}.").format(", ".join(runs[:MAX_LISTED]), more))
-        if other_files > 0:
-            parts.append(
-                self.tr("1 other file.") if other_files == 1 else self.tr("{} other files.").format(other_files)
-            )
+        location = [self.tr("Location: {}.").format(visible(row.path))] if row.path else []
+        advice = self.tr("Read its text below and its files on the Files tab before you trust it.")
+        text = " ".join([*location, *self._describe_files(files), *self._describe_findings(findings), advice])
+        self.show_notice(title, text, confirm=MenuEntry(SkillAction.TRUST, self.tr("Trust this skill")))
+
+    def _describe_files(self, files: Sequence[SkillFile]) -> list[str]:
+        """Return a sentence that lists the scripts, and one with the number of other files."""
+        sentences = []
+        scripts = [visible(file.path) for file in files if file.executable or file.path.startswith("scripts/")]
+        if scripts:
+            unlisted = len(scripts) - MAX_LISTED
+            more = self.tr(" and {} more").format(unlisted) if unlisted > 0 else ""
+            sentences.append(self.tr("Scripts: {}{}.").format(", ".join(scripts[:MAX_LISTED]), more))
+        others = sum(file.path != SKILL_FILE for file in files) - len(scripts)
+        if others == 1:
+            sentences.append(self.tr("1 other file."))
+        elif others > 1:
+            sentences.append(self.tr("{} other files.").format(others))
+        return sentences
+
+    def _describe_findings(self, findings: Sequence[SkillFinding]) -> list[str]:
+        """Return the first findings that are more than a note, and the number of the remaining ones."""
         serious = [finding for finding in findings if finding.level != "note"]
-        parts += [
-            self.tr("Line {}: {}").format(finding.line, visible(finding.message)) for finding in serious[:MAX_LISTED]
-        ]
-        if (unlisted := len(serious) - MAX_LISTED) > 0:
-            parts.append(
-                self.tr("And 1 more finding.") if unlisted == 1 else self.tr("And {} more findings.").format(unlisted)
-            )
-        parts.append(self.tr("Read its text below and its files on the Files tab before you trust it."))
-        trust = (SkillAction.TRUST, self.tr("Trust this skill"))
-        self.show_notice(title, " ".join(part for part in parts if part), confirm=trust)
+        line_text = self.tr("Line {}: {}")
+        sentences = [line_text.format(finding.line, visible(finding.message)) for finding in serious[:MAX_LISTED]]
+        unlisted = len(serious) - MAX_LISTED
+        if unlisted == 1:
+            sentences.append(self.tr("And 1 more finding."))
+        elif unlisted > 1:
+            sentences.append(self.tr("And {} more findings.").format(unlisted))
+        return sentences
 
     def restyle(self, look: Look) -> None:
         theme = look.theme

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 from ui.style.theme import Look
 from ui.text.code_blocks import draw_code_frames
 from ui.text.line_grammar import LineState, initial_state, next_state
-from ui.text.markdown import render_with_positions
+from ui.text.markdown import BlockPosition, render_with_positions
 from ui.text.safe_document import SafeDocument
 
 RENDER_DELAY_MS: Final = 180
@@ -32,6 +32,16 @@ class PreviewSlice(NamedTuple):
     text: str
     is_partial: bool
 
+    def contains(self, line: int) -> bool:
+        return not self.is_partial or self.first_line <= line < self.first_line + self.text.count("\n")
+
+
+class BlockEdges(NamedTuple):
+    """The y coordinates of the top and the bottom of a block in the document."""
+
+    top: float
+    bottom: float
+
 
 class SkillPreview(QTextBrowser):
     """The preview. It marks the block that contains the editor's cursor, and scrolls to it."""
@@ -46,7 +56,7 @@ class SkillPreview(QTextBrowser):
         self._shown = PreviewSlice(0, "", False)
         self._name = ""
         self._description = ""
-        self._source_positions: list[tuple[int, int]] = []
+        self._blocks: list[BlockPosition] = []
         self._stale = False
         self.setObjectName("skill.preview")
         self.setAccessibleName(self.tr("Preview"))
@@ -79,11 +89,12 @@ class SkillPreview(QTextBrowser):
 
     def follow_cursor(self, line: int) -> None:
         """Scroll to the block that contains this line of the source, in which the cursor is now, and mark it."""
-        same, self._line = line == self._line, line
-        if same or not self.isVisible() or self._stale:
+        if line == self._line:
             return
-        rendered = self._shown
-        if rendered.is_partial and not rendered.first_line <= line < rendered.first_line + rendered.text.count("\n"):
+        self._line = line
+        if not self.isVisible() or self._stale:
+            return
+        if not self._shown.contains(line):
             self._stale = True
             self._render_timer.start()
             return
@@ -95,7 +106,7 @@ class SkillPreview(QTextBrowser):
         self._stale = False
         rendered = self._shown = preview_slice(self._text, self._line)
         bar = self.verticalScrollBar().value()
-        self._source_positions = render_with_positions(self.document(), rendered.text, self._look)
+        self._blocks = render_with_positions(self.document(), rendered.text, self._look)
         self.verticalScrollBar().setValue(bar)
         self._scroll_to_cursor()
 
@@ -104,27 +115,28 @@ class SkillPreview(QTextBrowser):
         self._stale = True
         self._render_timer.start()
 
-    def _block(self) -> int:
-        """Return the index of the block that contains the cursor; -1 if none does, as in the front matter."""
-        return bisect_right([line for line, _ in self._source_positions], self._line - self._shown.first_line) - 1
+    def _cursor_edges(self) -> BlockEdges | None:
+        """Return the edges of the block that contains the cursor; None if none does, as in the front matter."""
+        line = self._line - self._shown.first_line
+        following = bisect_right([block.line for block in self._blocks], line)
+        if following == 0:
+            return None
+        top = self._top_of(self._blocks[following - 1])
+        if following < len(self._blocks):
+            return BlockEdges(top, self._top_of(self._blocks[following]))
+        return BlockEdges(top, self.document().size().height())
 
-    def _edges(self, block: int) -> tuple[float, float]:
-        """Return the y coordinates of the top and bottom of a block in the document."""
-        layout, document = self.document().documentLayout(), self.document()
-        top = layout.blockBoundingRect(document.findBlock(self._source_positions[block][1])).top()
-        if block + 1 < len(self._source_positions):
-            return top, layout.blockBoundingRect(document.findBlock(self._source_positions[block + 1][1])).top()
-        return top, document.size().height()
+    def _top_of(self, block: BlockPosition) -> float:
+        document = self.document()
+        return document.documentLayout().blockBoundingRect(document.findBlock(block.position)).top()
 
     def _scroll_to_cursor(self) -> None:
-        block, bar = self._block(), self.verticalScrollBar()
-        if block < 0:
+        edges, bar = self._cursor_edges(), self.verticalScrollBar()
+        height = self.viewport().height()
+        if edges is None:
             bar.setValue(0)
-        else:
-            top, bottom = self._edges(block)
-            height = self.viewport().height()
-            if top < bar.value() or bottom > bar.value() + height:
-                bar.setValue(round(top - height / 4))
+        elif edges.top < bar.value() or edges.bottom > bar.value() + height:
+            bar.setValue(round(edges.top - height / 4))
         self.viewport().update()
 
     def _follow(self, url: QUrl) -> None:
@@ -133,20 +145,17 @@ class SkillPreview(QTextBrowser):
     # Overridden Qt methods
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        block = self._block()
         with QPainter(self.viewport()) as painter:
             painter.translate(0, -self.verticalScrollBar().value())
             within = event.rect().translated(0, self.verticalScrollBar().value())
             draw_code_frames(painter, self.document(), self._look, within)
         super().paintEvent(event)
-        if 0 <= block < len(self._source_positions):
-            top, bottom = self._edges(block)
+        if edges := self._cursor_edges():
             with QPainter(self.viewport()) as painter:
-                y = round(top) - self.verticalScrollBar().value()
-                viewport_rect = self.viewport().rect()
-                painter.fillRect(
-                    viewport_rect.right() - BAR, y, BAR, max(8, round(bottom - top) - 4), self._look.theme.accent
-                )
+                x = self.viewport().rect().right() - BAR
+                y = round(edges.top) - self.verticalScrollBar().value()
+                height = max(8, round(edges.bottom - edges.top) - 4)
+                painter.fillRect(x, y, BAR, height, self._look.theme.accent)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -169,20 +178,37 @@ def preview_slice(text: str, line: int) -> PreviewSlice:
     if len(lines) <= MAX_FULL_LINES and len(text) <= MAX_CHARACTERS:
         return PreviewSlice(body, "\n".join(lines[body:]), False)
     first, last = max(body, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES)
-    state = initial_state("SKILL.md")
-    opened = -1
-    for number, each in enumerate(lines[:first]):
-        before, state = state, next_state(each, state)
-        if state.region == "fence" and before.region != "fence":
-            opened = number
-    if state.region == "fence":
-        first = max(opened, first - CONTEXT_LINES) if opened >= first - CONTEXT_LINES else first
-        if first != opened:
-            lines[first - 1] = f"{state.open_delimiter}"
+    if fence := _open_fence(lines[:first]):
+        if fence.line >= first - CONTEXT_LINES:
+            first = fence.line
+        else:
             first -= 1
+            lines[first] = fence.delimiter
     while len("\n".join(lines[first:last])) > MAX_CHARACTERS and last - first > 2:
-        first, last = (first + 1, last) if line - first > last - line else (first, last - 1)
+        if line - first > last - line:
+            first += 1
+        else:
+            last -= 1
     return PreviewSlice(first, "\n".join(lines[first:last]), True)
+
+
+class _OpenFence(NamedTuple):
+    line: int
+    delimiter: str
+
+
+def _open_fence(lines: list[str]) -> _OpenFence | None:
+    """Return the fence of the code block in which the last line is; None if it is not in one."""
+    state = initial_state("SKILL.md")
+    fence = None
+    for number, line in enumerate(lines):
+        was_in_fence = state.region == "fence"
+        state = next_state(line, state)
+        if state.region != "fence":
+            fence = None
+        elif not was_in_fence:
+            fence = _OpenFence(number, state.open_delimiter)
+    return fence
 
 
 def _body(lines: list[str]) -> int:

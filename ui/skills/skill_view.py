@@ -12,7 +12,7 @@ from ui.skills.editor import SkillEditor
 from ui.skills.editor_status import SkillSizes
 from ui.skills.files_tab import FilesTab
 from ui.skills.header import SkillHeader
-from ui.skills.skill_menu import SkillAction, menu_entries
+from ui.skills.skill_menu import MenuEntry, SkillAction, menu_entries
 from ui.skills.skill_notice import SkillNotice
 from ui.skills.source_editor import FindingMark
 from ui.skills.usage_tab import UsageTab
@@ -214,7 +214,7 @@ class SkillView(QWidget):
 
     def _show_card(self) -> None:
         row = self.skill.row if self.skill else None
-        save = (SkillAction.SAVE, self.tr("Save"))
+        save = MenuEntry(SkillAction.SAVE, self.tr("Save"))
         if self.skill is None or row is None:
             self.notice.hide()
         elif row.state in ("untrusted", "changed"):
@@ -227,11 +227,11 @@ class SkillView(QWidget):
         elif self.edit.base < row.version and self.edit.changed:
             title = self.tr("You have unsaved changes, and a newer version was saved in the meantime.")
             text = self.tr("Save to merge both. If they changed the same lines, you choose which to keep.")
-            discard = (SkillAction.DISCARD, self.tr("Discard my changes"))
+            discard = MenuEntry(SkillAction.DISCARD, self.tr("Discard my changes"))
             self.notice.show_notice(title, text, dismiss=discard, confirm=save)
         elif self.edit.changed:
             title = self.tr("Your unsaved changes have been restored.")
-            discard = (SkillAction.DISCARD, self.tr("Discard changes"))
+            discard = MenuEntry(SkillAction.DISCARD, self.tr("Discard changes"))
             self.notice.show_notice(title, "", dismiss=discard, confirm=save)
         else:
             self.notice.hide()

@@ -1,8 +1,11 @@
 """The templates for new skills."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
+
+from ui.skills.name_dialog import Choice
 
 STEPS: Final = "begin"
 COMMANDS: Final = "commands"
@@ -10,28 +13,34 @@ KNOWLEDGE: Final = "knowledge"
 EMPTY: Final = "empty"
 
 
-def template_choices() -> list[tuple[str, str]]:
-    """Return the names of the templates, with their labels."""
+class NewSkill(NamedTuple):
+    """The text of the SKILL.md of a new skill, and its other files by path."""
+
+    text: str
+    files: Mapping[str, str]
+
+
+def template_choices() -> list[Choice]:
     return [
-        (STEPS, _tr("Steps: how to do a task")),
-        (COMMANDS, _tr("Commands: a task that scripts perform")),
-        (KNOWLEDGE, _tr("Knowledge: facts, with reference documents")),
-        (EMPTY, _tr("Empty: front matter only")),
+        Choice(STEPS, _tr("Steps: how to do a task")),
+        Choice(COMMANDS, _tr("Commands: a task that scripts perform")),
+        Choice(KNOWLEDGE, _tr("Knowledge: facts, with reference documents")),
+        Choice(EMPTY, _tr("Empty: front matter only")),
     ]
 
 
-def fill_template(template: str, name: str) -> tuple[str, dict[str, str]]:
-    """Return the text of the SKILL.md of a new skill, and its other files by path."""
+def fill_template(template: str, name: str) -> NewSkill:
     title = name.replace("-", " ").capitalize()
     head = f"---\nname: {name}\ndescription: What it does. Use when…\n---\n\n# {title}\n"
     if template == COMMANDS:
         steps = "1. Run `scripts/check.sh` in the working folder.\n2. Read its output.\n"
         body = f"\n## When to use\n\n## Steps\n{steps}\n## Pitfalls\n- \n"
-        return head + body, {"scripts/check.sh": "#!/bin/sh\nset -eu\n\nls\n"}
+        return NewSkill(head + body, {"scripts/check.sh": "#!/bin/sh\nset -eu\n\nls\n"})
     if template == KNOWLEDGE:
         body = "\n## Summary\n- \n\n## Details\nRead [the details](references/details.md) when you need them.\n"
-        return head + body, {"references/details.md": "# Details\n"}
-    return head + ("\n## When to use\n\n## Steps\n1. \n\n## Pitfalls\n- \n" if template == STEPS else ""), {}
+        return NewSkill(head + body, {"references/details.md": "# Details\n"})
+    body = "\n## When to use\n\n## Steps\n1. \n\n## Pitfalls\n- \n" if template == STEPS else ""
+    return NewSkill(head + body, {})
 
 
 def _tr(text: str) -> str:

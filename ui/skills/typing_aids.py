@@ -1,7 +1,7 @@
 """Typing aids of the skill editor: indentation, list continuation and automatic closing of brackets and quotes."""
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtGui import QTextCursor
 
@@ -12,6 +12,23 @@ CLOSING: Final = frozenset(PAIRS.values())
 LIST_ITEM: Final = re.compile(r"^(\s*(?:>\s*)*)(?:([-*+])|(\d{1,9})([.)]))(\s+)(\[[ xX]\]\s+)?")
 INDENT: Final = "  "
 MAX_BRACKET_LINE: Final = 4_000  # characters; in a longer line, matching brackets are not searched
+
+
+class BracketPair(NamedTuple):
+    """The positions in the document of a bracket and of its counterpart."""
+
+    bracket: int
+    counterpart: int
+
+
+class CursorPlace(NamedTuple):
+    """The text of the cursor's line, and the index in it of the character after the cursor.
+
+    The index can differ from Qt's position, which counts UTF-16 code units.
+    """
+
+    line: str
+    at: int
 
 
 def insert_line_break(cursor: QTextCursor, *, continue_lists: bool) -> None:
@@ -46,24 +63,30 @@ def type_character(cursor: QTextCursor, char: str) -> bool:
     It surrounds a selection, is inserted as a pair unless text follows, or moves past an identical closing character.
     """
     if cursor.hasSelection():
-        if char not in SURROUNDING_PAIRS or "\u2029" in cursor.selectedText():
-            return False
-        selected, start = cursor.selectedText(), cursor.selectionStart()
-        cursor.insertText(f"{char}{selected}{SURROUNDING_PAIRS[char]}")
-        cursor.setPosition(start + 1)
-        cursor.setPosition(start + 1 + len(selected.encode("utf-16-le")) // 2, QTextCursor.MoveMode.KeepAnchor)
-        return True
-    line, at = _place(cursor)
-    following, previous = line[at : at + 1], line[at - 1 : at] if at else ""
+        return _surround_selection(cursor, char)
+    line, index = _place(cursor)
+    following, previous = line[index : index + 1], line[index - 1 : index] if index else ""
     if char in CLOSING and following == char:
         cursor.movePosition(QTextCursor.MoveOperation.Right)
         return True
-    free = not following or following in " \t)]},.;:"
-    if char in PAIRS and free and not (char in '"`' and (previous.isalnum() or previous == char)):
-        cursor.insertText(char + PAIRS[char])
-        cursor.movePosition(QTextCursor.MoveOperation.Left)
-        return True
-    return False
+    text_follows = following != "" and following not in " \t)]},.;:"
+    closes_quote = char in '"`' and (previous.isalnum() or previous == char)
+    if char not in PAIRS or text_follows or closes_quote:
+        return False
+    cursor.insertText(char + PAIRS[char])
+    cursor.movePosition(QTextCursor.MoveOperation.Left)
+    return True
+
+
+def _surround_selection(cursor: QTextCursor, char: str) -> bool:
+    """Put a typed character and its counterpart around the selection; return whether that is possible."""
+    selected, start = cursor.selectedText(), cursor.selectionStart()
+    if char not in SURROUNDING_PAIRS or "\u2029" in selected:
+        return False
+    cursor.insertText(f"{char}{selected}{SURROUNDING_PAIRS[char]}")
+    cursor.setPosition(start + 1)
+    cursor.setPosition(start + 1 + len(selected.encode("utf-16-le")) // 2, QTextCursor.MoveMode.KeepAnchor)
+    return True
 
 
 def delete_empty_pair(cursor: QTextCursor) -> bool:
@@ -103,13 +126,14 @@ def outdent(cursor: QTextCursor) -> None:
         block = cursor.document().findBlockByNumber(number)
         text = block.text()
         edit.setPosition(block.position())
-        for _ in range(1 if text.startswith("\t") else min(len(INDENT), len(text) - len(text.lstrip(" ")))):
+        leading_spaces = len(text) - len(text.lstrip(" "))
+        for _ in range(1 if text.startswith("\t") else min(len(INDENT), leading_spaces)):
             edit.deleteChar()
     cursor.endEditBlock()
 
 
-def bracket_pair(cursor: QTextCursor) -> tuple[int, int] | None:
-    """Return the positions of the bracket at the cursor and of its counterpart; None without both in the line."""
+def bracket_pair(cursor: QTextCursor) -> BracketPair | None:
+    """Return the bracket at the cursor and its counterpart; None without both in the line."""
     line, start, at = cursor.block().text(), cursor.block().position(), cursor.positionInBlock()
     if not line.isascii() or len(line) > MAX_BRACKET_LINE:
         return None  # positions in Qt (UTF-16 code units) would differ from string indexes
@@ -122,7 +146,7 @@ def bracket_pair(cursor: QTextCursor) -> tuple[int, int] | None:
         else:
             continue
         if other >= 0:
-            return start + index, start + other
+            return BracketPair(start + index, start + other)
     return None
 
 
@@ -136,17 +160,16 @@ def _counterpart(line: str, index: int, char: str, other: str, step: int) -> int
     return -1
 
 
-def _place(cursor: QTextCursor) -> tuple[str, int]:
-    """Return the text of the cursor's line and the cursor's index in it.
-
-    The index can differ from Qt's position, which counts UTF-16 code units.
-    """
-    line, at = cursor.block().text(), cursor.positionInBlock()
-    return line, at if line.isascii() else len(line.encode("utf-16-le")[: 2 * at].decode("utf-16-le", "ignore"))
+def _place(cursor: QTextCursor) -> CursorPlace:
+    line, position = cursor.block().text(), cursor.positionInBlock()
+    if line.isascii():
+        return CursorPlace(line, position)
+    before = line.encode("utf-16-le")[: 2 * position].decode("utf-16-le", "ignore")
+    return CursorPlace(line, len(before))
 
 
 def _lines(cursor: QTextCursor) -> range:
     document = cursor.document()
     first, last = document.findBlock(cursor.selectionStart()), document.findBlock(cursor.selectionEnd())
-    behind = cursor.hasSelection() and cursor.selectionEnd() == last.position() and last != first
-    return range(first.blockNumber(), last.blockNumber() + (0 if behind else 1))
+    ends_at_line_start = cursor.hasSelection() and cursor.selectionEnd() == last.position() and last != first
+    return range(first.blockNumber(), last.blockNumber() + (0 if ends_at_line_start else 1))

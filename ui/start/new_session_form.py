@@ -285,9 +285,17 @@ class NewSessionForm(QWidget):
             drop_down.setFont(look.fonts.text)
         self._missing.setFont(look.fonts.second)
         for widget in (
-            self._worktree_box, self._folder_button, self._recent_button, self._start_button, self._attach_button,
-            self._mode_button, self._agents, self._options_button, self.attached, self.completion,
-        ):  # fmt: skip
+            self._worktree_box,
+            self._folder_button,
+            self._recent_button,
+            self._start_button,
+            self._attach_button,
+            self._mode_button,
+            self._agents,
+            self._options_button,
+            self.attached,
+            self.completion,
+        ):
             widget.restyle(look)
 
     # Overridden Qt methods

@@ -76,9 +76,12 @@ class StartPanel(QFrame):
         column.addWidget(self.form)
         column.addSpacing(10)
         for entry in (
-            self._local_model_entry, self._local_provider_entry, self._api_key_entry,
-            self._demo_entry, self._import_entry,
-        ):  # fmt: skip
+            self._local_model_entry,
+            self._local_provider_entry,
+            self._api_key_entry,
+            self._demo_entry,
+            self._import_entry,
+        ):
             column.addWidget(entry)
         scroll = QScrollArea()
         scroll.setObjectName("start.scroll")
@@ -173,9 +176,13 @@ class StartPanel(QFrame):
         self._storage_note.setFont(look.fonts.text)
         self._no_model_note.setFont(look.fonts.text)
         for part in (
-            self.form, self._local_model_entry, self._local_provider_entry, self._api_key_entry,
-            self._demo_entry, self._import_entry,
-        ):  # fmt: skip
+            self.form,
+            self._local_model_entry,
+            self._local_provider_entry,
+            self._api_key_entry,
+            self._demo_entry,
+            self._import_entry,
+        ):
             part.restyle(look)
 
     # Overridden Qt methods

@@ -34,6 +34,13 @@ FIELDS: Final = {"tool_returned": "output", "background_command_ended": "output"
 OutputSince = Callable[[str, str, int], tuple[int, bytes]]
 
 
+class StoredOutput(NamedTuple):
+    """The output of a command that has ended, and a note about it, such as that it was cut."""
+
+    text: str = ""
+    note: str = ""
+
+
 class CommandsSource(Protocol):
     """The data source of the panel; implemented by the store's reader."""
 
@@ -254,23 +261,25 @@ class TerminalPanel(QWidget):
         self._offset = bar.value() if keep_offset and bar.value() < bar.maximum() else -1
         self._pieces.stop()
         self._text.clear_output()
-        self._rest, note = self._stored_output(step) if step is not None else ("", "")
-        self._note.setText(note)
-        self._note.setVisible(bool(note))
+        stored = self._stored_output(step) if step is not None else StoredOutput()
+        self._rest = stored.text
+        self._note.setText(stored.note)
+        self._note.setVisible(bool(stored.note))
         self._copy.setEnabled(bool(self._rest))
         self._add_piece()
 
-    def _stored_output(self, step: Step) -> tuple[str, str]:
-        """Return the output of a command that has ended, and a note if it was cut."""
+    def _stored_output(self, step: Step) -> StoredOutput:
+        """Return the output of a command that has ended; nothing while it runs."""
         if not step.ended_at:
-            return "", ""
+            return StoredOutput()
         event = self._source.event(self._session.id, step.last_seq)
         field = FIELDS.get(str(event.get("kind")), "")
         text = self._source.full_text(self._session.id, step.last_seq, field, MAX_CHARACTERS) if field else ""
         if len(text) < MAX_CHARACTERS:
-            return text, "" if text.strip() else self.tr("The command printed nothing.")
-        stored = int((event.get(field) or {}).get("size", 0))
-        return text, self.tr("Only the beginning of {} is shown. The step shows everything.").format(size(stored))
+            return StoredOutput(text, "" if text.strip() else self.tr("The command printed nothing."))
+        stored_size = size(int((event.get(field) or {}).get("size", 0)))
+        note = self.tr("Only the beginning of {} is shown. The step shows everything.").format(stored_size)
+        return StoredOutput(text, note)
 
     def _add_piece(self) -> None:
         """Append the next piece of a stored output. Between the pieces, the window stays responsive."""

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from ui.style.contrast import readable
 from ui.style.theme import Look
-from ui.text.terminal_text import Line, TerminalText, TextStyle
+from ui.text.terminal_text import Line, RgbColor, TerminalText, TextStyle
 
 MAX_LINES: Final = 10_000
 MARGIN: Final = 12
@@ -87,7 +87,7 @@ class TerminalView(QPlainTextEdit):
             self._formats[style] = made
         return self._formats[style]
 
-    def _color(self, color: int | tuple[int, int, int]) -> QColor:
+    def _color(self, color: int | RgbColor) -> QColor:
         if isinstance(color, tuple):
             return QColor(*color)
         if color < 16:

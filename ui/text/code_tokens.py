@@ -83,7 +83,7 @@ def code_spans(line: str, language: str, open_quotes: str) -> Iterator[SyntaxSpa
     `open_quotes` is the delimiter of a string that began on an earlier line; "" if there is none.
     """
     rules = LANGUAGES.get(language, PLAIN)
-    for stretch in _stretches(line, rules, open_quotes)[0]:
+    for stretch in _divide(line, rules, open_quotes).stretches:
         if stretch.kind != "code":
             yield stretch
             continue
@@ -101,16 +101,30 @@ def open_quotes_after(line: str, language: str, open_quotes: str) -> str:
     rules = LANGUAGES.get(language, PLAIN)
     if not open_quotes and not any(quotes in line for quotes in rules.quotes):
         return ""
-    return _stretches(line, rules, open_quotes)[1]
+    return _divide(line, rules, open_quotes).open_quotes
 
 
-def _stretches(line: str, language: CodeLanguage, opened: str) -> tuple[list[SyntaxSpan], str]:
-    """Divide a line into code, multi-line strings and a trailing comment.
+class DividedLine(NamedTuple):
+    """A line, divided into code, multi-line strings and a trailing comment.
 
-    Also return the delimiter of a string that is still open at the end of the line.
+    `open_quotes` is the delimiter of a string that is still open at the end of the line; "" if there is none.
     """
+
+    stretches: list[SyntaxSpan]
+    open_quotes: str
+
+
+class OpeningQuote(NamedTuple):
+    """Where a multi-line string begins, and its delimiter."""
+
+    position: int
+    quotes: str
+
+
+def _divide(line: str, language: CodeLanguage, opened: str) -> DividedLine:
+    """Divide a line, in which the string with the delimiter `opened` is still open."""
     if language is PLAIN:
-        return [], ""
+        return DividedLine([], "")
     spans: list[SyntaxSpan] = []
     at = begin = 0
     while begin < len(line):
@@ -119,22 +133,24 @@ def _stretches(line: str, language: CodeLanguage, opened: str) -> tuple[list[Syn
             end = len(line) if close < 0 else close + len(opened)
             spans.append(SyntaxSpan(begin, end - begin, "string"))
             if close < 0:
-                return spans, opened
-            at, begin, opened = end, end, ""
+                return DividedLine(spans, opened)
+            at = begin = end
+            opened = ""
             continue
-        string_start, opened = _next_open(line, language, at)
+        string_start, opened = _next_opening_quote(line, language, at)
         comment = _comment(line, language, at, string_start)
         if comment >= 0:
-            return [*spans, SyntaxSpan(at, comment - at, "code"), SyntaxSpan(comment, len(line) - comment, "quiet")], ""
+            spans += [SyntaxSpan(at, comment - at, "code"), SyntaxSpan(comment, len(line) - comment, "quiet")]
+            return DividedLine(spans, "")
         spans.append(SyntaxSpan(at, string_start - at, "code"))
         begin, at = string_start, string_start + len(opened)
-    return spans, opened
+    return DividedLine(spans, opened)
 
 
-def _next_open(line: str, language: CodeLanguage, at: int) -> tuple[int, str]:
-    """Return where the next multi-line string begins, and its delimiter."""
-    positions = [(line.find(quote, at), quote) for quote in language.quotes]
-    return min(((position, quote) for position, quote in positions if position >= 0), default=(len(line), ""))
+def _next_opening_quote(line: str, language: CodeLanguage, at: int) -> OpeningQuote:
+    """Return the next multi-line string that begins at or after `at`; without one, the end of the line."""
+    found = (OpeningQuote(line.find(quotes, at), quotes) for quotes in language.quotes)
+    return min((quote for quote in found if quote.position >= 0), default=OpeningQuote(len(line), ""))
 
 
 def _comment(line: str, language: CodeLanguage, start: int, end: int) -> int:

@@ -56,15 +56,9 @@ def next_state(line: str, state: LineState) -> LineState:
         case "front":
             return BODY if line.rstrip() in {"---", "..."} else state
         case "fence":
-            match = FENCE.match(line)
-            closes = (
-                match and match["fence"].startswith(state.open_delimiter) and not line[match.end("fence") :].strip()
-            )
-            return (
-                BODY
-                if closes
-                else state._replace(inner_quotes=open_quotes_after(line, state.language, state.inner_quotes))
-            )
+            if _closes_fence(line, state.open_delimiter):
+                return BODY
+            return state._replace(inner_quotes=open_quotes_after(line, state.language, state.inner_quotes))
         case "code":
             delimiter = open_quotes_after(line, state.language, state.open_delimiter)
             return state if delimiter == state.open_delimiter else state._replace(open_delimiter=delimiter)
@@ -88,6 +82,11 @@ def line_spans(line: str, state: LineState) -> list[SyntaxSpan]:
             return list(code_spans(line, state.language, state.open_delimiter))
         case _:
             return list(_markdown(line))
+
+
+def _closes_fence(line: str, fence: str) -> bool:
+    match = FENCE.match(line)
+    return match is not None and match["fence"].startswith(fence) and not line[match.end("fence") :].strip()
 
 
 def _after_body(line: str) -> LineState:
@@ -133,8 +132,6 @@ def _markdown(line: str) -> Iterator[SyntaxSpan]:
             yield SyntaxSpan(part.start("link"), len(part["link"]), "link")
             yield SyntaxSpan(part.start("address"), len(part["address"]), "quiet")
             continue
-        kind = part.lastgroup or ""
-        group = next((name for name in ("code", "comment", "strong", "em", "bare") if part[name]), kind)
-        yield SyntaxSpan(
-            part.start(), part.end() - part.start(), {"comment": "quiet", "bare": "link"}.get(group, group)
-        )
+        group = next(name for name in ("code", "comment", "strong", "em", "bare") if part[name])
+        kind = {"comment": "quiet", "bare": "link"}.get(group, group)
+        yield SyntaxSpan(part.start(), part.end() - part.start(), kind)

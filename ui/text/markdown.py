@@ -4,9 +4,7 @@ are files of the session's folder, loaded by `ui.text.answer_images`; nothing el
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import lru_cache
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument, QTextFrame
@@ -16,23 +14,16 @@ from ui.text.answer_images import MAX_IMAGES, AnswerImages, image_format, image_
 from ui.text.code_blocks import code_frames, color_code
 from ui.text.document_formats import INDENT, DocumentFormats
 from ui.text.file_links import code_link, file_link
-from ui.text.math import keep_math
-from ui.text.task_items import mark_task_items
+from ui.text.markdown_blocks import TEXT_LIMIT, MarkdownBlock, parse_blocks, table_cells
 from ui.text.visible import cut_lines
 from ui.text.visible import visible as visible
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-TEXT_LIMIT: Final = 64 * 1024  # characters; the step pane shows the full text
-# Characters; a longer paragraph is shown without formatting, because parsing brackets takes quadratic time.
-INLINE_LIMIT: Final = 6 * 1024
 PARAGRAPH_LIMIT: Final = 16 * 1024
-LINE_COUNT_LIMIT: Final = 2_000
-NESTING_LIMIT: Final = 20
 CELL_LIMIT: Final = 600  # cells of a table that are shown, because each takes Qt at least 0.1 ms
-INLINE_BUDGET_S: Final = 0.06
+HEADER_CELL_LEVEL: Final = 4  # the level of heading as which a header cell of a table is formatted
 SCHEMES: Final = ("http://", "https://", "mailto:")
 
 
@@ -75,28 +66,31 @@ class MarkdownStream:
         if not text.startswith(self._text[: self._settled_length]) or not self._settled_length:
             self._clear()
         self._text = text
-        tail, changed = text[self._settled_length :], self._settled_end.position
-        blocks = _blocks(tail)
+        changed = self._settled_end.position
         # A single edit block, because Qt would lay out the document after each edit.
         all_at_once = QTextCursor(self._document)
         all_at_once.beginEditBlock()
-        writer = _Writer(
-            self._document, DocumentFormats(self._look), self._settled_end,
-            file_links=self._file_links, images=self._images, shown_images=self._shown_images,
-        )  # fmt: skip
+        self._write_unsettled(text)
+        all_at_once.endEditBlock()
+        return changed
+
+    def _write_unsettled(self, text: str) -> None:
+        """Write the blocks that can still change, and note which of them cannot any more."""
+        unsettled = text[self._settled_length :]
+        blocks = parse_blocks(unsettled)
+        formats = DocumentFormats(self._look)
+        writer = _Writer(self._document, formats, self._settled_end, self._file_links, self._images, self._shown_images)
         for block in blocks[:-1]:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
-            last = _offset(tail, blocks[-1].line)
+            last = _offset(unsettled, blocks[-1].line)
             # If its first line is incomplete, a block may still turn out to continue the block before it.
-            if "\n" in tail[last:] or tail[:last].endswith("\n\n"):
+            if "\n" in unsettled[last:] or unsettled[:last].endswith("\n\n"):
                 self._settled_length += last
                 self._settled_end = writer.position()
         if blocks:
             writer.write(blocks[-1])
             self._code = _OpenCode.from_block(blocks[-1], text, self._document)
-        all_at_once.endEditBlock()
-        return changed
 
     def finish(self, text: str) -> None:
         """Render the complete text again, because a definition at its end may turn earlier text into links."""
@@ -124,17 +118,24 @@ def render(document: QTextDocument, text: str, look: Look) -> None:
     MarkdownStream(document, look).write(text)
 
 
-def render_with_positions(document: QTextDocument, text: str, look: Look) -> list[tuple[int, int]]:
-    """Render `text`; return pairs of source line and document position, one for each top-level block."""
+class BlockPosition(NamedTuple):
+    """Where a top-level block is: its line in the source, and its position in the document."""
+
+    line: int
+    position: int
+
+
+def render_with_positions(document: QTextDocument, text: str, look: Look) -> list[BlockPosition]:
+    """Render `text`; return the position of each top-level block."""
     render(document, "", look)
     writer = _Writer(document, DocumentFormats(look), _Position())
-    positions: list[tuple[int, int]] = []
+    positions: list[BlockPosition] = []
     all_at_once = QTextCursor(document)
     all_at_once.beginEditBlock()
-    for block in _blocks(text):
+    for block in parse_blocks(text):
         start = writer.position()
         # The block begins after the separator that is inserted first, unless there is already an empty paragraph.
-        positions.append((block.line, start.position + (not start.fresh)))
+        positions.append(BlockPosition(block.line, start.position if start.fresh else start.position + 1))
         writer.write(block)
     all_at_once.endEditBlock()
     return positions
@@ -156,12 +157,15 @@ class _OpenCode:
     frame: QTextFrame
 
     @classmethod
-    def from_block(cls, block: "_Block", text: str, document: QTextDocument) -> "_OpenCode | None":
+    def from_block(cls, block: MarkdownBlock, text: str, document: QTextDocument) -> "_OpenCode | None":
+        """Return the code block that new text continues; None if the last block is not one, or may have ended."""
         token = block.tokens[0]
-        last_line = text[text.rfind("\n") + 1 :]
-        if token.type != "fence" or not token.content.strip() or token.markup in last_line or len(text) > TEXT_LIMIT:
+        if token.type != "fence" or not token.content.strip() or len(text) > TEXT_LIMIT:
             return None
-        if text.rstrip().endswith(token.markup) or f"\n{token.markup}{token.info}" not in f"\n{text}":
+        last_line = text[text.rfind("\n") + 1 :]
+        may_have_ended = token.markup in last_line or text.rstrip().endswith(token.markup)
+        is_at_line_start = f"\n{token.markup}{token.info}" in f"\n{text}"
+        if may_have_ended or not is_at_line_start:
             return None
         return cls(token.markup, code_frames(document)[-1])
 
@@ -186,55 +190,6 @@ class _OpenCode:
         return position
 
 
-@dataclass(slots=True)
-class _Block:
-    """A top-level block: its tokens, and the line on which it begins."""
-
-    line: int
-    tokens: "list[Token]" = field(default_factory=list)
-
-
-@lru_cache(maxsize=1)
-def parser() -> "MarkdownIt":
-    # Imported late, because the import takes 33 ms and the window's first paint shows no Markdown.
-    from markdown_it import MarkdownIt
-
-    markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING_LIMIT}).enable(["table", "strikethrough"])
-    keep_math(markdown)
-    # Accept all addresses here: otherwise links with a refused scheme would be shown as Markdown source.
-    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
-    return markdown
-
-
-def preload_parser() -> None:
-    """Import the parser, so that the first reply need not wait for it. May be called from any thread."""
-    parser()
-
-
-def _blocks(text: str) -> list[_Block]:
-    """Parse `text` into its top-level blocks, after cutting it to the limits of this module."""
-    if len(text) > TEXT_LIMIT or text.count("\n") > LINE_COUNT_LIMIT:
-        text = "\n".join(text[:TEXT_LIMIT].split("\n", LINE_COUNT_LIMIT)[:LINE_COUNT_LIMIT])
-        text += "\n\n… " + QCoreApplication.translate("markdown", "The rest is shown in the step pane, under Output.")
-    markdown = parser()
-    tokens: list[Token] = []
-    env: dict[str, Any] = {}
-    source = cut_lines(visible(text).replace("\0", "\ufffd"))
-    markdown.block.parse(source, markdown, env, tokens)
-    blocks: list[_Block] = []
-    deadline = perf_counter() + INLINE_BUDGET_S
-    for token in tokens:
-        if token.level == 0 and token.nesting >= 0:
-            blocks.append(_Block(token.map[0] if token.map else 0))
-        if token.type == "inline":
-            token.children = []
-            if len(token.content) <= INLINE_LIMIT and perf_counter() < deadline:
-                markdown.inline.parse(token.content, markdown, env, token.children)
-        blocks[-1].tokens.append(token)
-    mark_task_items(tokens)
-    return blocks
-
-
 def _offset(text: str, line: int) -> int:
     """Return the index of the character at which a line begins."""
     offset = 0
@@ -252,9 +207,14 @@ class _Writer:
     """Writes tokens at a position of a document, after removing everything that follows it."""
 
     def __init__(
-        self, document: QTextDocument, formats: DocumentFormats, start: _Position, *, file_links: bool = False,
-        images: AnswerImages | None = None, shown_images: set[str] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        document: QTextDocument,
+        formats: DocumentFormats,
+        start: _Position,
+        file_links: bool = False,
+        images: AnswerImages | None = None,
+        shown_images: set[str] | None = None,
+    ) -> None:
         self._formats = formats
         self._file_links = file_links
         self._images = images
@@ -273,7 +233,7 @@ class _Writer:
     def position(self) -> _Position:
         return _Position(self._cursor.position(), self._fresh)
 
-    def write(self, block: _Block) -> None:
+    def write(self, block: MarkdownBlock) -> None:
         self._cursor.beginEditBlock()
         tokens = block.tokens
         index = 0
@@ -309,7 +269,8 @@ class _Writer:
     def _paragraph(self, *, heading: int = 0, tight: bool = False) -> None:
         pending_list = self._lists[-1] if self._lists and self._lists[-1].item_pending else None
         task_item = pending_list is not None and pending_list.task_item
-        in_item = bool(self._lists) and (pending_list is None or task_item)
+        has_bullet = pending_list is not None and not task_item
+        in_item = bool(self._lists) and not has_bullet
         depth = len(self._lists)
         block_format = self._formats.block_format(
             heading=heading, depth=depth, in_item=in_item, tight=tight, quotes=self._quotes, checkbox=task_item
@@ -322,7 +283,7 @@ class _Writer:
             self._cursor.insertBlock(block_format, plain)
         self._fresh = False
         self._heading = heading
-        if pending_list and not task_item:
+        if pending_list and has_bullet:
             pending_list.join(self._cursor, self._formats, depth)
         elif (enclosing := self._cursor.currentList()) is not None:
             enclosing.remove(self._cursor.block())
@@ -330,9 +291,12 @@ class _Writer:
         if pending_list:
             pending_list.item_pending = False
 
-    def _item(self, first: str, *, task: bool) -> None:
-        self._lists[-1].item_pending, self._lists[-1].task_item = True, task and not self._lists[-1].ordered
-        if first not in {"paragraph_open", "heading_open"}:
+    def _item(self, first_token: str, *, task: bool) -> None:
+        """Begin an item of the innermost list; `first_token` is the type of the first token in it."""
+        innermost = self._lists[-1]
+        innermost.item_pending = True
+        innermost.task_item = task and not innermost.ordered
+        if first_token not in {"paragraph_open", "heading_open"}:
             self._paragraph(tight=True)
 
     def _inline(self, token: "Token") -> None:
@@ -347,44 +311,60 @@ class _Writer:
                 text += " …"
             self._cursor.insertText(text.replace("\n", "\u2028"), base)
             return
-        marks: list[str] = []
-        address = refused = ""
+        style = _InlineStyle(base)
         self._break_due = False
         for child in token.children:
             if self._break_due and child.type in ("softbreak", "hardbreak"):
                 continue
-            if below_image := self._break_due and child.type != "image" and child.nesting == 0:
+            below_image = self._break_due and child.type != "image" and child.nesting == 0
+            if below_image:
                 self._cursor.insertText("\u2028", base)
                 self._break_due = False
-            match child.type:
-                case "text" | "text_special":
-                    text = child.content.lstrip() if below_image else child.content
-                    self._cursor.insertText(visible_entities(text), formats.inline_format(base, marks, address))
-                case "softbreak":
-                    self._cursor.insertText(" ", formats.inline_format(base, marks, address))
-                case "hardbreak":
-                    self._cursor.insertText("\u2028", base)
-                case "code_inline":
-                    code_address = address or (code_link(child.content) if self._file_links else "")
-                    self._cursor.insertText(child.content, formats.inline_format(base, [*marks, "code"], code_address))
-                case "math_inline":
-                    formula = visible(child.content).replace("\n", "\u2028")
-                    self._cursor.insertText(formula, formats.inline_format(base, [*marks, "em"], address))
-                case "image":
-                    self._image(child, base, address)
-                case "link_open":
-                    href = str(child.attrGet("href") or "")
-                    local = file_link(href) if self._file_links else ""
-                    address = href if href.lower().startswith(SCHEMES) else local
-                    refused = "" if address else href
-                case "link_close":
-                    if refused:
-                        self._cursor.insertText(f" ({refused})", formats.quoted)
-                    address = refused = ""
-                case _ if child.nesting == 1:
-                    marks.append(child.tag)
-                case _ if child.nesting == -1 and child.tag in marks:
-                    marks.remove(child.tag)
+            if child.nesting == 0:
+                self._inline_text(child, style, below_image=below_image)
+            else:
+                self._change_style(child, style)
+
+    def _inline_text(self, token: "Token", style: "_InlineStyle", *, below_image: bool) -> None:
+        """Write text, code, a formula, a line break or an image."""
+        formats, marks = self._formats, style.marks
+        match token.type:
+            case "text" | "text_special":
+                text = token.content.lstrip() if below_image else token.content
+                self._cursor.insertText(visible_entities(text), formats.inline_format(style.base, marks, style.address))
+            case "softbreak":
+                self._cursor.insertText(" ", formats.inline_format(style.base, marks, style.address))
+            case "hardbreak":
+                self._cursor.insertText("\u2028", style.base)
+            case "code_inline":
+                address = style.address or (code_link(token.content) if self._file_links else "")
+                self._cursor.insertText(token.content, formats.inline_format(style.base, [*marks, "code"], address))
+            case "math_inline":
+                formula = visible(token.content).replace("\n", "\u2028")
+                self._cursor.insertText(formula, formats.inline_format(style.base, [*marks, "em"], style.address))
+            case "image":
+                self._image(token, style.base, style.address)
+            case _:
+                pass
+
+    def _change_style(self, token: "Token", style: "_InlineStyle") -> None:
+        """Begin or end a link, or a mark such as emphasis."""
+        match token.type:
+            case "link_open":
+                href = str(token.attrGet("href") or "")
+                local = file_link(href) if self._file_links else ""
+                style.address = href if href.lower().startswith(SCHEMES) else local
+                style.refused_address = "" if style.address else href
+            case "link_close":
+                if style.refused_address:
+                    self._cursor.insertText(f" ({style.refused_address})", self._formats.quoted)
+                style.address = style.refused_address = ""
+            case _ if token.nesting == 1:
+                style.marks.append(token.tag)
+            case _ if token.tag in style.marks:
+                style.marks.remove(token.tag)
+            case _:
+                pass
 
     def _image(self, token: "Token", base: QTextCharFormat, address: str) -> None:
         """Write an image of the folder with its description below. Any other image is written as a link."""
@@ -431,7 +411,7 @@ class _Writer:
 
     def _table(self, tokens: "list[Token]", index: int) -> int:
         """Write the table that opens at token `index`; return the index of its closing token."""
-        close = next(n for n in range(index, len(tokens)) if tokens[n].type == "table_close")
+        close = next(number for number in range(index, len(tokens)) if tokens[number].type == "table_close")
         rows = sum(token.type == "tr_open" for token in tokens[index:close])
         columns = sum(token.type == "th_open" for token in tokens[index:close])
         if columns > CELL_LIMIT // 2:
@@ -441,20 +421,15 @@ class _Writer:
             self._cursor.setBlockFormat(self._formats.gap)
             self._cursor.setBlockCharFormat(self._formats.invisible)
         table = self._cursor.insertTable(min(rows, visible_rows), columns, self._formats.table)
-        row, column, head, style = -1, 0, False, ""
         self._in_table = True
-        for token in tokens[index:close]:
-            if token.type == "tr_open":
-                row, column = row + 1, 0
-            elif token.type in {"th_open", "td_open"}:
-                head, style = token.type == "th_open", str(token.attrGet("style") or "")
-            elif token.type == "inline" and row < visible_rows and column < columns:
-                self._cursor = table.cellAt(row, column).firstCursorPosition()
-                self._cursor.setBlockFormat(self._formats.cell_format(style))
-                self._heading = 4 if head else 0
-                self._inline(token)
-                column += 1
-        self._heading, self._in_table = 0, False
+        for cell in table_cells(tokens[index:close]):
+            if cell.row < visible_rows and cell.column < columns:
+                self._cursor = table.cellAt(cell.row, cell.column).firstCursorPosition()
+                self._cursor.setBlockFormat(self._formats.cell_format(cell.style))
+                self._heading = HEADER_CELL_LEVEL if cell.is_header else 0
+                self._inline(cell.content)
+        self._in_table = False
+        self._heading = 0
         self._move_to_end()
         if rows > visible_rows:
             self._paragraph()
@@ -468,6 +443,20 @@ class _Writer:
         self._cursor.setBlockFormat(self._formats.gap)
         self._cursor.setBlockCharFormat(self._formats.invisible)
         self._fresh = True
+
+
+@dataclass(slots=True)
+class _InlineStyle:
+    """The style at a place in a paragraph.
+
+    `marks` are the HTML tags that are open. `address` is that of the link that is open; `refused_address` is one that
+    must not be opened, and is shown as text instead.
+    """
+
+    base: QTextCharFormat
+    marks: list[str] = field(default_factory=list)
+    address: str = ""
+    refused_address: str = ""
 
 
 @dataclass(slots=True)

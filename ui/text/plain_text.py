@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ui.text.markdown import parser
+from ui.text.markdown_blocks import parser
 from ui.text.visible import visible
 
 MAX_CHARACTERS: Final = 4_000  # longer text is cut, because the step pane shows it in full

@@ -1,6 +1,6 @@
 """The character formats for syntax highlighting in the skill editor, diffs and code blocks."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtGui import QFont, QTextCharFormat
 
@@ -22,12 +22,22 @@ COLOR_TOKENS: Final = {
 }
 
 
-def utf16_range(text: str, span: SyntaxSpan) -> tuple[int, int]:
-    """Return the start and length of a span in UTF-16 code units, as Qt counts; a character beyond U+FFFF has two."""
+class Utf16Range(NamedTuple):
+    """A range of a text in UTF-16 code units, as Qt counts; a character beyond U+FFFF has two."""
+
+    start: int
+    length: int
+
+
+def utf16_range(text: str, span: SyntaxSpan) -> Utf16Range:
     if text.isascii():
-        return span.start, span.length
-    before = len(text[: span.start].encode("utf-16-le")) // 2
-    return before, len(text[span.start : span.start + span.length].encode("utf-16-le")) // 2
+        return Utf16Range(span.start, span.length)
+    end = span.start + span.length
+    return Utf16Range(_utf16_length(text[: span.start]), _utf16_length(text[span.start : end]))
+
+
+def _utf16_length(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
 
 
 def syntax_formats(look: Look) -> dict[str, QTextCharFormat]:

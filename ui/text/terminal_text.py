@@ -26,13 +26,19 @@ _INCOMPLETE: Final = re.compile(
 )
 
 
+class RgbColor(NamedTuple):
+    red: int
+    green: int
+    blue: int
+
+
 class TextStyle(NamedTuple):
-    """The style of a part of a line. `color` is one of the 256 numbered colors, a triple (r, g, b), or None.
+    """The style of a part of a line. `color` is one of the 256 numbered colors, or any color, or None.
 
     `marked` means that the text has a background color. The theme chooses which one, so that the text stays readable.
     """
 
-    color: int | tuple[int, int, int] | None = None
+    color: int | RgbColor | None = None
     bold: bool = False
     italic: bool = False
     underlined: bool = False
@@ -40,30 +46,38 @@ class TextStyle(NamedTuple):
 
 
 PLAIN: Final = TextStyle()
-Line = list[tuple[str, TextStyle]]
+
+
+class StyledText(NamedTuple):
+    text: str
+    style: TextStyle
+
+
+Line = list[StyledText]
 
 
 class TerminalText:
     """Parses output in pieces. The last line stays open, because a carriage return may still overwrite it."""
 
     def __init__(self) -> None:
-        self._cells: list[tuple[str, TextStyle]] = []
+        self._cells: list[StyledText] = []  # the characters of the open line
         self._column = 0
         self._style = PLAIN
-        self._rest = ""
+        self._incomplete = ""  # the beginning of a control sequence at the end of the last piece
 
     def feed(self, text: str) -> list[Line]:
         """Parse another piece of output, and return the lines that are now complete."""
-        text = self._rest + text
+        text = self._incomplete + text
         incomplete = _INCOMPLETE.search(text)
-        self._rest = incomplete[0] if incomplete else ""
+        self._incomplete = incomplete[0] if incomplete else ""
         lines: list[Line] = []
-        for match in _TOKEN.finditer(text, 0, len(text) - len(self._rest)):
+        for match in _TOKEN.finditer(text, 0, len(text) - len(self._incomplete)):
             if match["text"]:
                 self._write(visible(match["text"]))
             elif match["control"] == "\n":
                 lines.append(self.open_line())
-                self._cells, self._column = [], 0
+                self._cells = []
+                self._column = 0
             elif match["control"]:
                 self._control(match["control"])
             elif match["final"]:
@@ -74,9 +88,8 @@ class TerminalText:
 
     def open_line(self) -> Line:
         """Return the last line, which is not complete yet."""
-        return [
-            ("".join(char for char, _ in cells), style) for style, cells in groupby(self._cells, lambda cell: cell[1])
-        ]
+        groups = groupby(self._cells, lambda cell: cell.style)
+        return [StyledText("".join(cell.text for cell in cells), style) for style, cells in groups]
 
     def _write(self, text: str) -> None:
         room = LINE_LIMIT - self._column
@@ -85,11 +98,11 @@ class TerminalText:
         if len(text) > room:
             text = text[: room - 1] + CUT
         self._pad()
-        self._cells[self._column : self._column + len(text)] = [(char, self._style) for char in text]
+        self._cells[self._column : self._column + len(text)] = [StyledText(char, self._style) for char in text]
         self._column += len(text)
 
     def _pad(self) -> None:
-        self._cells += [(" ", PLAIN)] * (self._column - len(self._cells))
+        self._cells += [StyledText(" ", PLAIN)] * (self._column - len(self._cells))
 
     def _control(self, char: str) -> None:
         if char == "\r":
@@ -110,7 +123,7 @@ class TerminalText:
             case "K" if first == 0:  # erase to the end of the line
                 del self._cells[self._column :]
             case "K" if first == 1:  # erase to the start of the line
-                self._cells[: self._column] = [(" ", PLAIN)] * min(self._column, len(self._cells))
+                self._cells[: self._column] = [StyledText(" ", PLAIN)] * min(self._column, len(self._cells))
             case "K":  # erase the line
                 self._cells = []
             case "G":  # move to a column, counted from 1
@@ -128,14 +141,13 @@ def _numbers(parameter: str) -> list[int]:
     return [int(part) for part in parameter.split(":") if part] or [0]
 
 
-def _extended_color(numbers: Iterator[int]) -> int | tuple[int, int, int] | None:
+def _extended_color(numbers: Iterator[int]) -> int | RgbColor | None:
     """Return the color that follows the codes 38 or 48: `5;n` for a numbered color, or `2;r;g;b`."""
     kind = next(numbers, 0)
     if kind == 5:
         return min(next(numbers, 0), 255)
     if kind == 2:
-        red, green, blue = (min(next(numbers, 0), 255) for _ in range(3))
-        return red, green, blue
+        return RgbColor(*(min(next(numbers, 0), 255) for _ in RgbColor._fields))
     return None
 
 

@@ -41,6 +41,7 @@ class EmbeddedWidgets:
     def row_height(self, position: int, width: int) -> int:
         """Return the height in pixels of the row at a position; 0 if the row is hidden."""
         heights = self._painter.heights
+        text_width = self._painter.columns(width).text_width
         step = self._rows.step_at(position)
         if step is None and not self._rows.is_draft(position):
             return heights.work
@@ -50,12 +51,10 @@ class EmbeddedWidgets:
             return heights.work
         if step is None or kind_style(step.kind).shape == "reply":
             row = step.row if step else DRAFT
-            text = self._replies.reply_height(
-                row, self._painter.columns(width).text_width, lambda: self._rows.text_of(position)
-            )
-            return text + heights.reply_above + heights.reply_below
+            text_height = self._replies.reply_height(row, text_width, lambda: self._rows.text_of(position))
+            return text_height + heights.reply_above + heights.reply_below
         if step.kind == "end":
-            return self.end_cards.row_height(step, self.run_end_of(step), self._painter.columns(width).text_width)
+            return self.end_cards.row_height(step, self.run_end_of(step), text_width)
         return self._painter.row_height(step, position, width)
 
     def place_widgets(self, view: QTableView) -> VisibleRows:
@@ -63,28 +62,25 @@ class EmbeddedWidgets:
         columns, heights = self._painter.columns(view.viewport().width()), self._painter.heights
         reply_rects: dict[int, QRect] = {}
         card_rects: dict[int, QRect] = {}
-        in_progress = False
         first = view.rowAt(0)
-        last = first
-        for position in self._visible_positions(view, first):
-            last = position
-            step = self._rows.step_at(position)
-            y, row_height = view.rowViewportPosition(position), view.rowHeight(position)
+        positions = list(self._visible_positions(view, first))
+        steps = [self._rows.step_at(position) for position in positions]
+        for position, step in zip(positions, steps, strict=True):
+            if step and step.depth:
+                continue  # the rows of sub-agents have no widgets
             row = step.row if step else DRAFT
-            is_root_row = step is None or not step.depth
+            y, row_height = view.rowViewportPosition(position), view.rowHeight(position)
             if step is None or kind_style(step.kind).shape == "reply":
-                if is_root_row and row in self._replies.shown:
+                if row in self._replies.shown:
                     height = row_height - heights.reply_above - heights.reply_below
                     reply_rects[row] = QRect(columns.text, y + heights.reply_above, columns.text_width, height)
-            elif is_root_row and row in self.end_cards.shown:
+            elif row in self.end_cards.shown:
                 height = row_height - MARGIN_ABOVE - MARGIN_BELOW
                 card_rects[row] = QRect(columns.text, y + MARGIN_ABOVE, columns.text_width, height)
-            elif step.status in ACTIVE_STATUSES and not step.ended_at and step.kind != "interrupted":
-                in_progress = True
         self._replies.place_replies(reply_rects)
         self.end_cards.place_cards(card_rects)
         self._order_focus(view, reply_rects, card_rects)
-        return VisibleRows(first, last, in_progress)
+        return VisibleRows(first, positions[-1] if positions else first, any(map(_is_in_progress, steps)))
 
     def _visible_positions(self, view: QTableView, first: int) -> Iterator[int]:
         """Yield the positions on screen, including hidden rows between them."""
@@ -106,3 +102,10 @@ class EmbeddedWidgets:
             return
         self._in_focus_order = widgets
         set_tab_order(view, *(part for widget in widgets for part in tab_stops(widget)))
+
+
+def _is_in_progress(step: Step | None) -> bool:
+    """Return whether a row shows a step whose duration still grows."""
+    if step is None or step.kind in {"interrupted", "end"} or kind_style(step.kind).shape == "reply":
+        return False
+    return step.status in ACTIVE_STATUSES and not step.ended_at

@@ -5,6 +5,14 @@ The time this takes does not depend on the length of the ranges.
 
 from bisect import bisect_right
 from itertools import accumulate
+from typing import NamedTuple
+
+
+class RowRange(NamedTuple):
+    """A half-open range of rows."""
+
+    first: int
+    end: int
 
 
 class Folds:
@@ -14,8 +22,8 @@ class Folds:
     """
 
     def __init__(self) -> None:
-        self._ranges: list[tuple[int, int]] = []
-        self._hidden: list[int] = [0]
+        self._ranges: list[RowRange] = []
+        self._hidden: list[int] = [0]  # the number of rows hidden in the first 0, 1, 2, … ranges
         self._starts: list[int] = []
         self._start_positions: list[int] = []
 
@@ -28,30 +36,28 @@ class Folds:
         """Hide a range of rows, which may adjoin a hidden range but not overlap it."""
         if first >= end:
             return
-        self._ranges.append((first, end))
-        self._ranges.sort()
-        joined: list[tuple[int, int]] = []
-        for low, high in self._ranges:
-            if joined and joined[-1][1] == low:
-                joined[-1] = (joined[-1][0], high)
+        joined: list[RowRange] = []
+        for hidden in sorted([*self._ranges, RowRange(first, end)]):
+            if joined and joined[-1].end == hidden.first:
+                joined[-1] = RowRange(joined[-1].first, hidden.end)
             else:
-                joined.append((low, high))
+                joined.append(hidden)
         self._ranges = joined
         self._rebuild()
 
     def show(self, first: int, end: int) -> None:
         """Show a hidden range again; `first` and `end` must be exactly the bounds with which it was hidden."""
-        self._ranges.remove((first, end))
+        self._ranges.remove(RowRange(first, end))
         self._rebuild()
 
-    def between(self, first: int, end: int) -> list[tuple[int, int]]:
+    def between(self, first: int, end: int) -> list[RowRange]:
         """Return the hidden ranges between rows `first` and `end`."""
-        return [pair for pair in self._ranges if first <= pair[0] and pair[1] <= end]
+        return [hidden for hidden in self._ranges if first <= hidden.first and hidden.end <= end]
 
     def position_of(self, row: int) -> int | None:
         """Return the position of a row among the visible rows; None if the row is hidden."""
         index = bisect_right(self._starts, row)
-        if index and row < self._ranges[index - 1][1]:
+        if index and row < self._ranges[index - 1].end:
             return None
         return row - self._hidden[index]
 
@@ -60,6 +66,6 @@ class Folds:
         return position + self._hidden[bisect_right(self._start_positions, position)]
 
     def _rebuild(self) -> None:
-        self._starts = [first for first, _ in self._ranges]
-        self._hidden = list(accumulate((end - first for first, end in self._ranges), initial=0))
+        self._starts = [hidden.first for hidden in self._ranges]
+        self._hidden = list(accumulate((hidden.end - hidden.first for hidden in self._ranges), initial=0))
         self._start_positions = [first - hidden for first, hidden in zip(self._starts, self._hidden, strict=False)]

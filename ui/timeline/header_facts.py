@@ -28,12 +28,18 @@ class HeaderFact(NamedTuple):
     text: str
 
 
+class FittedFact(NamedTuple):
+    """A fact that is shown, and its width including the icon."""
+
+    fact: HeaderFact
+    width: int
+
+
 def header_facts(row: SessionRow, duration_us: int, branch: str = "") -> list[HeaderFact]:
     """Return the facts shown below the title of a session."""
+    turns = f"{row.turns} {translate('turn' if row.turns == 1 else 'turns')}" if row.turns else ""
     if row.status in ACTIVE_STATUSES and row.max_turns:
         turns = f"{translate('turn')} {row.turns} {translate('of')} {row.max_turns}"
-    else:
-        turns = f"{row.turns} {translate('turn' if row.turns == 1 else 'turns')}" if row.turns else ""
     spent = f"{amount(row.tokens)} {translate('tok')}" if row.tokens else ""
     if spent and row.cost:
         spent += f" · {money(row.cost)}"
@@ -82,8 +88,8 @@ class FactLine(ThemedWidget):
                 painter.drawText(x + icon_size + 6, (self.height() + metrics.ascent() - metrics.descent()) // 2, text)
                 x += fact_width + GAP
 
-    def fit_facts(self, width_of: Callable[[HeaderFact], int]) -> list[tuple[HeaderFact, int]]:
-        """Return the facts that fit into the line, with their widths.
+    def fit_facts(self, width_of: Callable[[HeaderFact], int]) -> list[FittedFact]:
+        """Return the facts that fit into the line.
 
         If space is short, the provider is removed from the model name, then facts are left out in the order of
         `DROP_ORDER`, and finally the folder is elided.
@@ -101,5 +107,7 @@ class FactLine(ThemedWidget):
             folder_width = width_of(facts[0]) if facts else 0
             if overflow() - max(0, folder_width - min_width) > 0:
                 facts = [fact for fact in facts if fact.icon != name]
-        excess = max(0, overflow())
-        return [(fact, width_of(fact) - (0 if index else excess)) for index, fact in enumerate(facts)]
+        fitted = [FittedFact(fact, width_of(fact)) for fact in facts]
+        if fitted:
+            fitted[0] = fitted[0]._replace(width=fitted[0].width - max(0, overflow()))
+        return fitted

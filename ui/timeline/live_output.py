@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from core.domain.events import (
     BackgroundCommandEnded,
@@ -42,6 +43,18 @@ class PrintedOutput:
         return bytes(self._bytes[max(0, position - (self.size - len(self._bytes))) :])
 
 
+class CallKey(NamedTuple):
+    session: str
+    call: str
+
+
+class RecentOutput(NamedTuple):
+    """How many bytes a running call has printed in all, and the most recent part of them."""
+
+    size: int
+    output: bytes
+
+
 class LiveOutput:
     """The reply and reasoning in progress of each session, and the recent output of each running tool call."""
 
@@ -49,9 +62,9 @@ class LiveOutput:
         self._replies: dict[str, str] = {}
         self._reasoning: dict[str, str] = {}
         self._activities: dict[str, str] = {}
-        self._printed: dict[tuple[str, str], PrintedOutput] = {}
+        self._printed: dict[CallKey, PrintedOutput] = {}
         # Calls with `background`, whose command keeps running after the call has returned.
-        self._background: set[tuple[str, str]] = set()
+        self._background: set[CallKey] = set()
 
     def apply(self, updates: Iterable[object]) -> None:
         """Apply a batch of live updates and journal updates, in order."""
@@ -64,7 +77,7 @@ class LiveOutput:
     def apply_live_update(self, draft: LiveUpdate) -> None:
         name = draft.session
         if draft.call:
-            self._printed.setdefault((name, draft.call), PrintedOutput()).append(draft.output)
+            self._printed.setdefault(CallKey(name, draft.call), PrintedOutput()).append(draft.output)
         elif draft.ended:
             self._end_reply(name)
         elif draft.activity:
@@ -81,17 +94,16 @@ class LiveOutput:
         match event:
             case Replied(calls=calls):
                 self._end_reply(session)
-                self._background |= {(session, call.id) for call in calls if _is_background(call)}
+                self._background |= {CallKey(session, call.id) for call in calls if _is_background(call)}
             case ReplyInterrupted():
                 self._end_reply(session)
-            case ToolReturned(call_id=call) if (session, call) not in self._background:
-                self._printed.pop((session, call), None)
+            case ToolReturned(call_id=call) if CallKey(session, call) not in self._background:
+                self._printed.pop(CallKey(session, call), None)
             case BackgroundCommandEnded(call_id=call):
-                self._printed.pop((session, call), None)
+                self._printed.pop(CallKey(session, call), None)
             case RunEnded() | RunPaused() | RunInterrupted():
-                self._background = {key for key in self._background if key[0] != session}
-                for key in [key for key in self._printed if key[0] == session]:
-                    del self._printed[key]
+                self._background = {key for key in self._background if key.session != session}
+                self._printed = {key: printed for key, printed in self._printed.items() if key.session != session}
             case _:
                 pass
 
@@ -123,18 +135,18 @@ class LiveOutput:
         self._replies.pop(session, None)
         self._reasoning.pop(session, None)
 
-    def output_since(self, session: str, call: str, position: int) -> tuple[int, bytes]:
-        """Return how many bytes a running call has printed, and its output after the first `position` bytes.
+    def output_since(self, session: str, call: str, position: int) -> RecentOutput:
+        """Return what a running call has printed after the first `position` bytes.
 
         The beginning of a long output is discarded. For an unknown call, return no output.
         """
-        printed = self._printed.get((session, call))
-        return (printed.size, printed.since(position)) if printed else (0, b"")
+        printed = self._printed.get(CallKey(session, call))
+        return RecentOutput(printed.size, printed.since(position)) if printed else RecentOutput(0, b"")
 
     def output_tail(self, session: str, call: str) -> str:
         """Return the last lines of the output of a running call."""
-        size, _ = self.output_since(session, call, 0)
-        text = self.output_since(session, call, size - TAIL_BYTES)[1].decode("utf-8", "replace")
+        size = self.output_since(session, call, 0).size
+        text = self.output_since(session, call, size - TAIL_BYTES).output.decode("utf-8", "replace")
         return "\n".join(text.rstrip("\n").split("\n")[-TAIL_LINES:])
 
 

@@ -50,6 +50,13 @@ class _Segment(NamedTuple):
     first: int
 
 
+class NestedRow(NamedTuple):
+    """A row of a nest; without a nest, a row of the session shown."""
+
+    nest: Nest | None
+    row: int
+
+
 class NestLayout:
     """The nests (expanded sub-agents) and their layout.
 
@@ -104,14 +111,11 @@ class NestLayout:
             del self._nests[closed_nest.session]
         self.lay_out()
 
-    def row_at(self, position: int) -> tuple[Nest | None, int]:
-        """Return the nest at a position, and the row within its session.
-
-        The nest is None for a row of the main session.
-        """
+    def row_at(self, position: int) -> NestedRow:
+        """Return the row at a position."""
         segment = self._segments[bisect_right(self._starts, position) - 1]
         row = segment.first + position - segment.start
-        return segment.nest, row if segment.nest else self._folds.row_at(row)
+        return NestedRow(segment.nest, row if segment.nest else self._folds.row_at(row))
 
     def position_of(self, session: str, row: int) -> int | None:
         """Return the position of a row; None if the row is folded or its session is not expanded."""
@@ -133,21 +137,24 @@ class NestLayout:
         """Lay out the rows of a session and its nests from position `start`; return the position after the last one."""
         first = 0
         self._add_segment(start, nest, first)
-        for row, inner_nest in self._nests_inside(nest):
+        for inner_nest in self._nests_inside(nest):
+            row = self._unfolded_row(inner_nest.anchor)
             start = self._lay_out_rows(inner_nest, start + row + 1 - first)
             first = row + 1
             self._add_segment(start, nest, first)
         return start + nest.count - first if nest else start
 
-    def _nests_inside(self, nest: Nest | None) -> list[tuple[int, Nest]]:
-        """Return the nests directly inside a session, each with the row that it follows, in order."""
+    def _nests_inside(self, nest: Nest | None) -> list[Nest]:
+        """Return the nests directly inside a session, in the order of the rows that they follow."""
         session = nest.session if nest else self._root
-        inner_nests = []
-        for inner_nest in self:
-            if inner_nest.anchor.session == session:
-                row = inner_nest.anchor.row
-                inner_nests.append((row if nest else self._folds.position_of(row) or 0, inner_nest))
-        return sorted(inner_nests, key=lambda pair: pair[0])
+        inner_nests = [inner_nest for inner_nest in self if inner_nest.anchor.session == session]
+        return sorted(inner_nests, key=lambda inner_nest: self._unfolded_row(inner_nest.anchor))
+
+    def _unfolded_row(self, address: RowAddress) -> int:
+        """Return a row as segments count it: in the session shown, without folded rows."""
+        if address.session != self._root:
+            return address.row
+        return self._folds.position_of(address.row) or 0
 
     def _add_segment(self, start: int, nest: Nest | None, first: int) -> None:
         segment = _Segment(start, nest, first)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRect, QRegularExpression, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QWheelEvent
@@ -24,6 +24,11 @@ FRAME_MS: Final = 33
 PAUSE_FACTOR: Final = 4
 MAX_HIGHLIGHTS: Final = 200
 IMAGE: Final = "\ufffc"  # the character that stands for an image in the text of a QTextDocument
+
+
+class ReplyLink(NamedTuple):
+    text: str
+    address: str
 
 
 class ReplyText(QTextBrowser):
@@ -94,8 +99,8 @@ class ReplyText(QTextBrowser):
         self._fitted_width = 0
         return True
 
-    def links(self) -> list[tuple[str, str]]:
-        """Return the text and address of each link, in order.
+    def links(self) -> list[ReplyLink]:
+        """Return the links, in order.
 
         If an address occurs again, only its first link is included.
         """
@@ -110,7 +115,7 @@ class ReplyText(QTextBrowser):
                     found.setdefault(address, text)
                 part += 1
             cursor = cursor.next()
-        return [(text, address) for address, text in found.items()]
+        return [ReplyLink(text, address) for address, text in found.items()]
 
     @property
     def pause_ms(self) -> int:

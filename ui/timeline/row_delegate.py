@@ -202,10 +202,14 @@ class TimelineRowDelegate(QStyledItemDelegate):
         row_rect = QRect(0, 0, box.width(), box.height())
         background = theme.selection if selected else theme.background
         picture = self._pictures.pixmap_for(
-            key, step, box.size(), ratio, background,
+            key,
+            step,
+            box.size(),
+            ratio,
+            background,
             lambda row_painter: self._paint_work(row_painter, row_rect, step, position),
             max_pixels=round(CACHED_SCREENS * device.width() * device.height() * ratio * ratio),
-        )  # fmt: skip
+        )
         painter.drawPixmap(box.topLeft(), picture)
         if selected:
             draw_frame(painter, box, 0, None, theme.chosen)

@@ -11,7 +11,7 @@ from core.domain.steps import Step
 from ui.base.step_presentation import translate
 from ui.style.icons import menu_icon, set_menu_style
 from ui.style.theme import Look
-from ui.timeline.reply_widgets import ReplyText
+from ui.timeline.reply_widgets import ReplyLink, ReplyText
 
 TEXT_KINDS = frozenset({"user", "reply"})
 MAX_LINKS = 20  # links of a reply listed in its menu at most
@@ -39,7 +39,7 @@ class RowState(NamedTuple):
 
     `own` is false for a row of a sub-agent, which cannot be forked, and to which files cannot be reverted.
     `repeat_obstacle` and `rewind_obstacle` explain why the message cannot be sent again or files cannot be reverted; ""
-    means that they can. `links` are the texts and addresses of the links in a reply.
+    means that they can. `links` are those in a reply.
     """
 
     step: Step
@@ -47,7 +47,7 @@ class RowState(NamedTuple):
     selected_text: str = ""
     repeat_obstacle: str = ""
     rewind_obstacle: str = ""
-    links: Sequence[tuple[str, str]] = ()
+    links: Sequence[ReplyLink] = ()
 
 
 class ClickedRow(NamedTuple):
@@ -102,7 +102,7 @@ def row_menu(
     return menu
 
 
-def _link_menu(look: Look, links: Sequence[tuple[str, str]], on_link: Callable[[str], object], parent: QMenu) -> QMenu:
+def _link_menu(look: Look, links: Sequence[ReplyLink], on_link: Callable[[str], object], parent: QMenu) -> QMenu:
     """Return the submenu with the links of a reply, because the keyboard cannot reach them in the text."""
     menu = QMenu(translate("Open a link or image"), parent)
     menu.setObjectName("row.menu.links")
@@ -137,4 +137,4 @@ def _entries(state: RowState) -> Iterator[_Entry]:
     if state.own:
         yield _Entry(RowAction.FORK, translate("Fork from here"), "git-fork")
         yield _Entry(RowAction.REPLAY, translate("Replay from here…"), "play")
-        yield _Entry(RowAction.REWIND, translate("Revert files to here…"), "history", "", state.rewind_obstacle)
+        yield _Entry(RowAction.REWIND, translate("Revert files to here…"), "history", obstacle=state.rewind_obstacle)

@@ -69,6 +69,11 @@ class RunEnd(NamedTuple):
     idle: bool = False  # whether the run did nothing although its task asked for work
 
 
+class ShownEnd(NamedTuple):
+    step: Step
+    end: RunEnd
+
+
 class RunEndCard(QFrame):
     rated = Signal(int, str, str)
     """Run number, rating (up, down or empty) and note."""
@@ -84,11 +89,11 @@ class RunEndCard(QFrame):
         super().__init__(parent)
         self._look = look
         self._run = 0
-        self._word = ""
-        self._shown: tuple[Step, RunEnd] | None = None
+        self._rating = ""
+        self._shown: ShownEnd | None = None
         self.setObjectName("end")
         self.setProperty("surface", "card")
-        self._glyph = QLabel()
+        self._icon = QLabel()
         self._status = label("", look.fonts.strong, name="end.status")
         self._figures = ElidedLabel("", look.fonts.text, "second", name="end.figures")
         self._files = self._create_link("end.files")
@@ -99,17 +104,17 @@ class RunEndCard(QFrame):
         self._prompt = label(translate("Did it help?"), look.fonts.text, "second", name="end.asks")
         self._thumbs = {word: self._create_thumb_button(word) for word in ("up", "down")}
         self._reason = ElidedLabel("", look.fonts.text, name="end.why")
-        self._cure = label("", look.fonts.text, "second", name="end.cure", wrap=True)
-        self._again = Button(look, translate("Try again"), name="end.again")
-        self._again.clicked.connect(self.retry_requested)
+        self._fix = label("", look.fonts.text, "second", name="end.cure", wrap=True)
+        self._retry = Button(look, translate("Try again"), name="end.again")
+        self._retry.clicked.connect(self.retry_requested)
         self._model = Button(look, translate("Change model"), name="end.model", tone="quiet")
         self._model.clicked.connect(self.model_change_requested)
-        self._names = QHBoxLayout()
-        self._names.setSpacing(14)
+        self._file_link_layout = QHBoxLayout()
+        self._file_link_layout.setSpacing(14)
         self._file_links: list[QPushButton] = []
         self._file_count = 0  # number of all changed files, including those without a link
-        self._names_box = QWidget()
-        self._names_box.setLayout(self._names)
+        self._file_link_row = QWidget()
+        self._file_link_row.setLayout(self._file_link_layout)
         self._note = QLineEdit()
         self._note.setObjectName("end.note")
         self._note.setPlaceholderText(translate("Add a note: what went well, what did not?"))
@@ -123,7 +128,7 @@ class RunEndCard(QFrame):
     def _lay_out(self) -> None:
         status_row = QHBoxLayout()
         status_row.setSpacing(8)
-        for widget in (self._glyph, self._status):
+        for widget in (self._icon, self._status):
             status_row.addWidget(widget)
         status_row.addSpacing(8)
         status_row.addWidget(self._figures, 1)
@@ -133,7 +138,7 @@ class RunEndCard(QFrame):
         status_row.addWidget(self._prompt)
         for thumb in self._thumbs.values():
             status_row.addWidget(thumb)
-        self._names.setContentsMargins(0, 0, 0, 0)
+        self._file_link_layout.setContentsMargins(0, 0, 0, 0)
         note_row = QHBoxLayout()
         note_row.setSpacing(10)
         note_row.addWidget(self._note, 1)
@@ -145,11 +150,11 @@ class RunEndCard(QFrame):
         layout.addWidget(self._reason)
         fix_row = QHBoxLayout()
         fix_row.setSpacing(12)
-        fix_row.addWidget(self._cure, 1)
+        fix_row.addWidget(self._fix, 1)
         fix_row.addWidget(self._model, 0, Qt.AlignmentFlag.AlignBottom)
-        fix_row.addWidget(self._again, 0, Qt.AlignmentFlag.AlignBottom)
+        fix_row.addWidget(self._retry, 0, Qt.AlignmentFlag.AlignBottom)
         layout.addLayout(fix_row)
-        layout.addWidget(self._names_box)
+        layout.addWidget(self._file_link_row)
         layout.addLayout(note_row)
 
     def show_end(self, step: Step, end: RunEnd) -> None:
@@ -157,41 +162,54 @@ class RunEndCard(QFrame):
         if self._shown == (step, end):
             return
         other_run = step.run != self._run or self._shown is None
-        self._shown = (step, end)
-        self._run, self._word = step.run, end.rating.value
-        status, theme = IDLE_STATUS if end.idle else status_style(step.status), self._look.theme
-        size = self._look.size(16)
-        self._glyph.setPixmap(pixmap(status.icon, theme.color(status.token), size, self.devicePixelRatioF()))
-        self._status.setText(translate(status.label))
-        set_style_properties(self._status, tone=status.token)
+        self._shown = ShownEnd(step, end)
+        self._run = step.run
+        self._rating = end.rating.value
+        self._show_status(IDLE_STATUS if end.idle else status_style(step.status))
         figures = end_figures(step, end.header)
         if end.header and end.header.cost:
             figures.append(money(end.header.cost))
         self._figures.show_text(" · ".join(figures))
         self._show_files(end.files)
-        self._proposals.setAccessibleName(plural(end.open_proposals, "proposal", "proposals"))
-        set_icon(self._proposals, "sparkles", theme.learned, size)
-        self._proposals.setVisible(end.open_proposals > 0)
+        self._show_proposals(end.open_proposals)
         self._fit_status()
         self._reason.show_text(visible(step.object))
         self._reason.setVisible(bool(step.object))
         fix_text = "\n".join(visible(text) for text in (end.error.cause, end.error.fix) if text) if end.error else ""
-        self._cure.setText(error_text(fix_text))
-        self._cure.setVisible(bool(fix_text))
-        self._again.setVisible(end.can_retry)
+        self._fix.setText(error_text(fix_text))
+        self._fix.setVisible(bool(fix_text))
+        self._retry.setVisible(end.can_retry)
         self._model.setVisible(end.can_retry)
-        for direction, thumb in self._thumbs.items():
-            thumb.setChecked(direction == self._word)
-            thumb.setAccessibleName(translate("{} (run {})").format(thumb.toolTip(), self._run))
-            color = (theme.done if direction == "up" else theme.failed) if direction == self._word else theme.text
-            set_icon(thumb, f"thumbs-{direction}", color, size)
+        self._show_rating()
         if other_run or not self._note.hasFocus():
             self._note.setText(end.rating.note)
-        self._note.setVisible(bool(self._word))
         if other_run:
             self._show_message("")
         parts = [self._status.text(), *figures, visible(step.object), fix_text, translate("Did it help?")]
         self.setAccessibleName(f"{translate('End of the run')}: {', '.join(text for text in parts if text)}")
+
+    def _show_status(self, status: StatusStyle) -> None:
+        color, size = self._look.theme.color(status.token), self._look.size(16)
+        self._icon.setPixmap(pixmap(status.icon, color, size, self.devicePixelRatioF()))
+        self._status.setText(translate(status.label))
+        set_style_properties(self._status, tone=status.token)
+
+    def _show_proposals(self, count: int) -> None:
+        self._proposals.setAccessibleName(plural(count, "proposal", "proposals"))
+        set_icon(self._proposals, "sparkles", self._look.theme.learned, self._look.size(16))
+        self._proposals.setVisible(count > 0)
+
+    def _show_rating(self) -> None:
+        """Check the thumb button of the rating, and show the field for a note if there is a rating."""
+        theme = self._look.theme
+        colors = {"up": theme.done, "down": theme.failed}
+        for direction, thumb in self._thumbs.items():
+            is_chosen = direction == self._rating
+            thumb.setChecked(is_chosen)
+            thumb.setAccessibleName(translate("{} (run {})").format(thumb.toolTip(), self._run))
+            color = colors[direction] if is_chosen else theme.text
+            set_icon(thumb, f"thumbs-{direction}", color, self._look.size(16))
+        self._note.setVisible(bool(self._rating))
 
     def height_at(self, width: int = 0) -> int:
         """Return the height of the card at a width."""
@@ -206,25 +224,29 @@ class RunEndCard(QFrame):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._status.setFont(look.fonts.strong)
-        for widget in (self._figures, self._reason, self._cure, self._prompt):
+        for widget in (self._figures, self._reason, self._fix, self._prompt):
             widget.setFont(look.fonts.text)
-        self._again.restyle(look)
+        self._retry.restyle(look)
         self._model.restyle(look)
         self._files.setFont(look.fonts.text)
         self._proposals.setFont(look.fonts.text)
         self._saved_label.setFont(look.fonts.second)
         self._note.setFont(look.fonts.text)
-        if content := self._shown:
+        if shown := self._shown:
             self._shown = None
-            self.show_end(*content)
+            self.show_end(shown.step, shown.end)
 
     def _show_files(self, files: tuple[RunFileChange, ...]) -> None:
-        new = sum(file.created for file in files)
-        parts = [plural(new, "file created", "files created")] if new else []
-        parts += [plural(len(files) - new, "file changed", "files changed")] if len(files) > new else []
-        self._files.setText(" · ".join(parts))
+        created = sum(file.created for file in files)
+        changed = len(files) - created
+        counts = []
+        if created:
+            counts.append(plural(created, "file created", "files created"))
+        if changed:
+            counts.append(plural(changed, "file changed", "files changed"))
+        self._files.setText(" · ".join(counts))
         self._files.setVisible(bool(files))
-        while (item := self._names.takeAt(0)) is not None:
+        while (item := self._file_link_layout.takeAt(0)) is not None:
             if old := item.widget():
                 old.hide()
                 old.deleteLater()
@@ -233,10 +255,10 @@ class RunEndCard(QFrame):
         self._more.clicked.connect(lambda: self.changes_requested.emit(""))
         self._file_count = len(files)
         for part in (*self._file_links, self._more):
-            self._names.addWidget(part)
+            self._file_link_layout.addWidget(part)
             part.show()  # Qt would show the part later, but the height of the card is needed now
-        self._names.addStretch(1)
-        self._names_box.setVisible(bool(files))
+        self._file_link_layout.addStretch(1)
+        self._file_link_row.setVisible(bool(files))
         self._fit_files()
 
     def _fit_status(self) -> None:
@@ -248,7 +270,7 @@ class RunEndCard(QFrame):
         room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN - 16
         room -= FIGURES_CHARACTERS * self._figures.fontMetrics().averageCharWidth()
         self._proposals.setText(f" {self._proposals.accessibleName()}")
-        others = [self._glyph, self._status, self._proposals, self._prompt, *self._thumbs.values()]
+        others = [self._icon, self._status, self._proposals, self._prompt, *self._thumbs.values()]
         needed = sum(part.sizeHint().width() + 8 for part in others if not part.isHidden())
         self._files.setHidden(not self._file_links or needed + self._files.sizeHint().width() + 8 > room)
         if needed > room:
@@ -267,9 +289,11 @@ class RunEndCard(QFrame):
 
     def _files_width(self, shown: int) -> int:
         """Return the width of the first `shown` links to files and of the number of remaining files."""
-        self._more.setText(f"+{self._file_count - shown}")
-        parts = [*self._file_links[:shown], *([self._more] if shown < self._file_count else [])]
-        return sum(part.sizeHint().width() for part in parts) + self._names.spacing() * (len(parts) - 1)
+        parts = self._file_links[:shown]
+        if shown < self._file_count:
+            self._more.setText(f"+{self._file_count - shown}")
+            parts.append(self._more)
+        return sum(part.sizeHint().width() for part in parts) + self._file_link_layout.spacing() * (len(parts) - 1)
 
     def _create_file_link(self, file: RunFileChange) -> QPushButton:
         link = self._create_link("end.file")
@@ -301,18 +325,23 @@ class RunEndCard(QFrame):
         thumb_button.setProperty("tone", "framed")
         text = translate("It helped") if direction == "up" else translate("It did not help")
         thumb_button.setToolTip(text)
-        thumb_button.toggled.connect(lambda on: self._rate(direction) if on != (direction == self._word) else None)
+        thumb_button.toggled.connect(lambda checked: self._on_thumb_toggled(direction, checked))
         return thumb_button
+
+    def _on_thumb_toggled(self, direction: str, checked: bool) -> None:
+        """Rate the run if the user has toggled the button; `_show_rating` toggles it only to show the rating."""
+        if checked != (direction == self._rating):
+            self._rate(direction)
 
     def _rate(self, direction: str) -> None:
         """Rate the run as the thumb button says; the same button again removes the rating."""
-        direction = "" if direction == self._word else direction
+        direction = "" if direction == self._rating else direction
         self._show_message("")
         self.rated.emit(self._run, direction, self._note.text().strip() if direction else "")
 
     def _save_note(self) -> None:
         self._show_message(translate("Saved"))
-        self.rated.emit(self._run, self._word, self._note.text().strip())
+        self.rated.emit(self._run, self._rating, self._note.text().strip())
 
     def _show_message(self, text: str) -> None:
         """Show a short confirmation beside the note.

@@ -7,7 +7,7 @@ from core.domain.steps import Step
 from ui.base.step_presentation import badges, kind_style, status_style, translate
 from ui.style.number_formats import amount, duration, money, size, time_of_day
 from ui.timeline.step_pages import StepSource
-from ui.timeline.step_provenance import EventSource, provenance_facts
+from ui.timeline.step_provenance import EventSource, Fact, provenance_facts
 
 TEXT_LIMIT = 1_200
 SEARCHED_ROWS = 60
@@ -36,30 +36,36 @@ class TextSource(NamedTuple):
 class StepDetails(NamedTuple):
     title: str
     full_object: str
-    facts: list[tuple[str, str]]
+    facts: list[Fact]
     output_source: TextSource | None
     events_json: str
 
 
 def describe_step(rows: EventSource, session: str, step: Step, lasted: int) -> StepDetails:
     """Return the details of a step, except its long text. `lasted` is the duration of the step in microseconds."""
-    entries = [entry for seq in sorted({step.first_seq, step.last_seq}) if (entry := rows.event(session, seq))]
+    events = [event for seq in sorted({step.first_seq, step.last_seq}) if (event := rows.event(session, seq))]
     title = translate(kind_style(step.kind).title)
     if step.number:
         title = f"{translate('Step')} {step.number} · {title}"
     elif step.kind == "run":
         title = f"{title} {step.run}"
-    facts = [("Status" if step.status == "waiting" else "Result", _result(step)), ("Started", _started(step, lasted))]
-    facts += [fact for entry in entries for fact in _event_facts(entry)]
-    facts += [fact for entry in entries if entry.get("kind") == "memories_recalled" for fact in _recalled(rows, entry)]
+    facts = [
+        Fact("Status" if step.status == "waiting" else "Result", _result(step)),
+        Fact("Started", _started(step, lasted)),
+    ]
+    for event in events:
+        facts += _event_facts(event)
+    for event in events:
+        if event.get("kind") == "memories_recalled":
+            facts += _recalled_memories(rows, event)
     facts += provenance_facts(rows, session, step)
-    facts.append(("Thinking", _thinking(rows, session, step)))
+    facts.append(Fact("Thinking", _thinking(rows, session, step)))
     return StepDetails(
-        title,
-        _block(step, entries),
-        [(translate(name), text) for name, text in facts if text],
-        _output(step, entries),
-        json.dumps(entries, indent=2, ensure_ascii=False),
+        title=title,
+        full_object=_full_object(step, events),
+        facts=[Fact(translate(fact.label), fact.text) for fact in facts if fact.text],
+        output_source=_output_source(step, events),
+        events_json=json.dumps(events, indent=2, ensure_ascii=False),
     )
 
 
@@ -75,91 +81,112 @@ def _result(step: Step) -> str:
 
 
 def _started(step: Step, lasted: int) -> str:
+    started = time_of_day(step.started_at)
     lasted_text = duration(lasted)
-    return (
-        f"{time_of_day(step.started_at)}, {translate('took')} {lasted_text}"
-        if lasted_text
-        else time_of_day(step.started_at)
-    )
+    return f"{started}, {translate('took')} {lasted_text}" if lasted_text else started
 
 
-def _block(step: Step, entries: list[dict[str, Any]]) -> str:
+def _full_object(step: Step, events: list[dict[str, Any]]) -> str:
     """Return the full object of a step, such as a command, which the row of the step may show shortened."""
-    for entry in entries:
-        if entry.get("kind") == "call_started" and isinstance(entry.get("object"), str):
-            return str(entry["object"]) or step.object
-        if entry.get("kind") == "question_asked":
-            return str(entry.get("question", {}).get("text", "")) or step.object
-        if entry.get("kind") == "permission_requested":
-            return str(entry.get("request", {}).get("object", "")) or step.object
+    for event in events:
+        match event:
+            case {"kind": "call_started", "object": str(full_object)}:
+                return full_object or step.object
+            case {"kind": "question_asked"}:
+                return _text(event.get("question"), "text") or step.object
+            case {"kind": "permission_requested"}:
+                return _text(event.get("request"), "object") or step.object
+            case _:
+                pass
     return step.object
 
 
-def _event_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return labeled facts that only this kind of event has."""
-    match entry.get("kind"):
+def _event_facts(event: dict[str, Any]) -> list[Fact]:
+    """Return the facts that only this kind of event has. The texts of some may be empty."""
+    reason = _text(event, "reason")
+    match event.get("kind"):
         case "question_asked":
-            question = entry.get("question") or {}
-            options = [str(option.get("label", "")) for option in question.get("options") or []]
-            return [("Reason", str(question.get("reason") or "")), ("Options", "\n".join(options))]
+            question = event.get("question") or {}
+            options = [_text(option, "label") for option in question.get("options") or ()]
+            return [Fact("Reason", _text(question, "reason")), Fact("Options", "\n".join(options))]
         case "permission_requested":
-            request = entry.get("request") or {}
-            return [("Tool", str(request.get("tool") or "")), ("Reason", str(request.get("reason") or ""))]
+            request = event.get("request")
+            return [Fact("Tool", _text(request, "tool")), Fact("Reason", _text(request, "reason"))]
         case "question_answered":
-            answer = entry.get("answer") or {}
-            text = ": ".join(part for part in (answer.get("option"), answer.get("text")) if part)
-            return [("Answer", translate("declined") if answer.get("declined") else text)]
+            return [Fact("Answer", _answer_text(event.get("answer") or {}))]
         case "request_sent":
-            return [("Model", str(entry.get("model") or "")), ("Turn", str(entry.get("turn") or ""))]
+            return [Fact("Model", _text(event, "model")), Fact("Turn", _text(event, "turn"))]
         case "run_started":
-            return [("Model", str(entry.get("model") or "")), ("Limit", _turn_limit(entry.get("max_turns")))]
+            return [Fact("Model", _text(event, "model")), Fact("Limit", _turn_limit(event.get("max_turns")))]
         case "replied":
-            reply_text = entry.get("written") or {}
-            return [("Cost", _cost(entry)), ("Reply as written", str(reply_text.get("head") or "")[:TEXT_LIMIT])]
+            return [Fact("Cost", _cost(event)), Fact("Reply as written", _stored_text(event, "written"))]
         case "call_refused" | "call_started":
-            return [("Tool", str(entry.get("tool") or ""))]
+            return [Fact("Tool", _text(event, "tool"))]
         case "request_retried" | "run_ended" | "run_paused":
-            error = entry.get("error") or {}
-            parts = [("Error", error.get("message")), ("Cause", error.get("cause")), ("Fix", error.get("fix"))]
-            return [("Reason", str(entry.get("reason") or "")), *((name, str(text or "")) for name, text in parts)]
-        case "background_command_ended":
-            return [("Cause", str(entry.get("reason") or ""))]
-        case "context_compacted":
-            truncated, compacted = len(entry.get("truncated_calls") or ()), int(entry.get("compacted_messages") or 0)
-            removed = [f"{truncated} {translate('results truncated')}"] * bool(truncated)
-            removed += [f"{compacted} {translate('messages summarized')}"] * bool(compacted)
-            return [("Cause", str(entry.get("reason") or "")), ("Removed", " · ".join(removed))]
-        case "skill_used":
-            return [("Skill", str(entry.get("name") or "")), ("Version", str(entry.get("version") or ""))]
-        case "proposal_created":
-            proposal_text = entry.get("text") or {}
+            error = event.get("error")
             return [
-                ("Proposal", str(proposal_text.get("head") or "")[:TEXT_LIMIT]),
-                ("Reason", str(entry.get("reason") or "")),
+                Fact("Reason", reason),
+                Fact("Error", _text(error, "message")),
+                Fact("Cause", _text(error, "cause")),
+                Fact("Fix", _text(error, "fix")),
             ]
-        case "reply_interrupted" | "run_interrupted":
-            return [("Cause", str(entry.get("reason") or ""))]
+        case "context_compacted":
+            return [Fact("Cause", reason), Fact("Removed", _removed_text(event))]
+        case "skill_used":
+            return [Fact("Skill", _text(event, "name")), Fact("Version", _text(event, "version"))]
+        case "proposal_created":
+            return [Fact("Proposal", _stored_text(event, "text")), Fact("Reason", reason)]
+        case "background_command_ended" | "reply_interrupted" | "run_interrupted":
+            return [Fact("Cause", reason)]
         case _:
             return []
 
 
+def _text(record: dict[str, Any] | None, name: str) -> str:
+    """Return a field of a record as text; an empty string if the record or the field is missing."""
+    return str((record or {}).get(name) or "")
+
+
+def _stored_text(event: dict[str, Any], name: str) -> str:
+    """Return the beginning of a long text, of which the event itself contains only the head."""
+    return _text(event.get(name), "head")[:TEXT_LIMIT]
+
+
+def _answer_text(answer: dict[str, Any]) -> str:
+    if answer.get("declined"):
+        return translate("declined")
+    return ": ".join(filter(None, (_text(answer, "option"), _text(answer, "text"))))
+
+
+def _removed_text(compaction: dict[str, Any]) -> str:
+    """Return what a compaction removed from the context."""
+    parts = []
+    if truncated := len(compaction.get("truncated_calls") or ()):
+        parts.append(f"{truncated} {translate('results truncated')}")
+    if summarized := int(compaction.get("compacted_messages") or 0):
+        parts.append(f"{summarized} {translate('messages summarized')}")
+    return " · ".join(parts)
+
+
 def _cost(reply: dict[str, Any]) -> str:
     """Return the price of a reply; empty if it used no tokens."""
-    cost, usage = reply.get("cost"), reply.get("usage") or {}
-    if cost is None:
-        return translate("unknown") if usage.get("input") or usage.get("output") else ""
-    return money(float(cost))
+    if (cost := reply.get("cost")) is not None:
+        return money(float(cost))
+    usage = reply.get("usage") or {}
+    return translate("unknown") if usage.get("input") or usage.get("output") else ""
 
 
-def _recalled(rows: EventSource, entry: dict[str, Any]) -> list[tuple[str, str]]:
+def _recalled_memories(rows: EventSource, event: dict[str, Any]) -> list[Fact]:
     """Return the memories that were added to the context, each with the reason for its selection and its rating."""
-    facts, ratings = [], rows.memory_ratings(str(entry.get("session") or ""), int(entry.get("run") or 0))
-    for item in entry.get("memories") or ():
-        notes = [str(item.get("reason") or ""), _memory_effect(ratings.get(str(item.get("memory_id") or "")))]
-        note = "; ".join(part for part in notes if part)
-        facts.append((str(item.get("kind") or "").capitalize(), f"{item.get('text')}{f' ({note})' if note else ''}"))
-    if omitted := int(entry.get("omitted") or 0):
-        facts.append(("Left out for space", f"{omitted:,}"))
+    facts = []
+    ratings = rows.memory_ratings(_text(event, "session"), int(event.get("run") or 0))
+    for memory in event.get("memories") or ():
+        effect = _memory_effect(ratings.get(_text(memory, "memory_id")))
+        notes = "; ".join(filter(None, (_text(memory, "reason"), effect)))
+        text = f"{memory.get('text')} ({notes})" if notes else str(memory.get("text"))
+        facts.append(Fact(_text(memory, "kind").capitalize(), text))
+    if omitted := int(event.get("omitted") or 0):
+        facts.append(Fact("Left out for space", f"{omitted:,}"))
     return facts
 
 
@@ -167,9 +194,10 @@ def _memory_effect(rating: tuple[bool, str] | None) -> str:
     """Return whether the agent used a memory, and how the user rated the run; "" without a rating."""
     if rating is None:
         return ""
-    used, run_rating = rating
-    rated = {"good": translate("the run was rated good"), "bad": translate("the run was rated bad")}.get(run_rating)
-    return ", ".join([translate("used") if used else translate("not used"), *([rated] if rated else [])])
+    was_used, run_rating = rating
+    ratings = {"good": translate("the run was rated good"), "bad": translate("the run was rated bad")}
+    effect = translate("used") if was_used else translate("not used")
+    return f"{effect}, {ratings[run_rating]}" if run_rating in ratings else effect
 
 
 def _turn_limit(limit: object) -> str:
@@ -181,22 +209,23 @@ def _thinking(rows: StepSource, session: str, step: Step) -> str:
     if kind_style(step.kind).shape != "work" or step.kind == "thinking":
         return ""
     first = max(0, step.row - SEARCHED_ROWS)
-    for earlier in reversed(rows.steps(session, first, step.row - first)):
-        if earlier.kind == "thinking" and earlier.status == "done":
-            for field in ("reasoning", "text"):
-                if text := rows.full_text(session, earlier.last_seq, field, TEXT_LIMIT + 1).strip():
-                    return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "…"
-            return ""
+    earlier_steps = reversed(rows.steps(session, first, step.row - first))
+    replied = next((each for each in earlier_steps if each.kind == "thinking" and each.status == "done"), None)
+    if replied is None:
+        return ""
+    for field in ("reasoning", "text"):
+        if text := rows.full_text(session, replied.last_seq, field, TEXT_LIMIT + 1).strip():
+            return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "…"
     return ""
 
 
-def _output(step: Step, entries: list[dict[str, Any]]) -> TextSource | None:
+def _output_source(step: Step, events: list[dict[str, Any]]) -> TextSource | None:
     """Return where the last long text among the events of the step is stored; None if there is none."""
-    for entry in reversed(entries):
-        fields = OUTPUT_FIELDS.get(str(entry.get("kind")), ())
+    for event in reversed(events):
+        fields = OUTPUT_FIELDS.get(str(event.get("kind")), ())
         for field in reversed(fields) if step.kind == "reply" else fields:
-            text = entry.get(field) or {}
+            text = event.get(field) or {}
             head = str(text.get("head", ""))
             if head:
-                return TextSource(int(entry["seq"]), field, int(text.get("size") or len(head.encode())))
+                return TextSource(int(event["seq"]), field, int(text.get("size") or len(head.encode())))
     return None

@@ -1,7 +1,7 @@
 """Why a tool call was allowed, and which memories and skills were in the context when the model made it."""
 
 from collections.abc import Iterable
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from core.domain.steps import Step
 from ui.base.step_presentation import kind_style, translate
@@ -20,6 +20,13 @@ PROVENANCE_KINDS: Final = (
 )
 
 
+class Fact(NamedTuple):
+    """A labeled fact about a step, as the step pane lists it."""
+
+    label: str
+    text: str
+
+
 class EventSource(StepSource, Protocol):
     """The data source: rows of a session, and its events of given kinds as JSON objects."""
 
@@ -30,40 +37,54 @@ class EventSource(StepSource, Protocol):
     def memory_ratings(self, session: str, run: int) -> dict[str, tuple[bool, str]]: ...
 
 
-def provenance_facts(rows: EventSource, session: str, step: Step) -> list[tuple[str, str]]:
-    """Return labeled facts on why a step could happen.
+def provenance_facts(rows: EventSource, session: str, step: Step) -> list[Fact]:
+    """Return why a step could happen: what allowed it, and the memories and skills in the context.
 
     Steps that recall memories or load skills have none, because their rows already show them.
     """
     if kind_style(step.kind).shape != "work" or step.kind in {"memory", "skill"}:
         return []
-    lines = rows.events_of(
-        session, PROVENANCE_KINDS, max(0, step.first_seq - SEARCHED_EVENTS), step.first_seq, MAX_EVENTS
+    searched_from = max(0, step.first_seq - SEARCHED_EVENTS)
+    events = rows.events_of(session, PROVENANCE_KINDS, searched_from, step.first_seq, MAX_EVENTS)
+    run_events = [event for event in events if event["run"] == step.run]
+    facts = (
+        Fact(translate("Allowed by"), _allowed_by(run_events, step.key) if step.key else ""),
+        Fact(translate("Memory"), "\n".join(_memory_lines(run_events))),
+        Fact(translate("Skills"), ", ".join(_skill_names(run_events))),
     )
-    own_lines = [line for line in lines if line["run"] == step.run]
-    facts = [(translate("Allowed by"), _allowed(own_lines, step.key))]
-    memories = [item for line in own_lines if line["kind"] == "memories_recalled" for item in line["memories"]]
-    if memories:
-        texts = [f"“{visible(str(item['text']))}”" for item in memories[:MAX_MEMORIES]]
-        if more := len(memories) - MAX_MEMORIES:
-            texts += [translate("and {} more").format(more)] * (more > 0)
-        facts.append((translate("Memory"), "\n".join(texts)))
-    skills = dict.fromkeys(visible(str(line["name"])) for line in own_lines if line["kind"] == "skill_used")
-    facts.append((translate("Skills"), ", ".join(skills)))
-    return [(name, text) for name, text in facts if text]
+    return [fact for fact in facts if fact.text]
 
 
-def _allowed(lines: list[dict[str, Any]], call: str) -> str:
+def _memory_lines(events: Iterable[dict[str, Any]]) -> list[str]:
+    """Return a line for each of the first recalled memories, and one with the number of the others."""
+    memories = [memory for event in events if event["kind"] == "memories_recalled" for memory in event["memories"]]
+    lines = [f"“{visible(str(memory['text']))}”" for memory in memories[:MAX_MEMORIES]]
+    if (more := len(memories) - MAX_MEMORIES) > 0:
+        lines.append(translate("and {} more").format(more))
+    return lines
+
+
+def _skill_names(events: Iterable[dict[str, Any]]) -> Iterable[str]:
+    return dict.fromkeys(visible(str(event["name"])) for event in events if event["kind"] == "skill_used")
+
+
+def _allowed_by(events: Iterable[dict[str, Any]], call: str) -> str:
     """Return what allowed a tool call: a rule, a mode, or the user with the scope of the approval; "" if unknown."""
-    request = ""
-    for line in lines if call else ():
-        if line["kind"] == "call_allowed" and line.get("call_id") == call:
-            return visible(str(line.get("reason") or ""))
-        if line["kind"] == "permission_requested" and line["request"].get("call_id") == call:
-            request = str(line["request"]["id"])
-        if line["kind"] == "permission_decided" and request and line["request_id"] == request and line["allowed"]:
-            decided_by = str(line.get("decided_by") or "user")
-            decider = translate("you") if decided_by == "user" else visible(decided_by)
-            changes = ", " + translate("with your changes") if (line.get("arguments") or {}).get("head") else ""
-            return f"{decider}, {translate(str(line.get('scope') or 'once'))}{changes}"
+    request_id = None
+    for event in events:
+        match event["kind"]:
+            case "call_allowed" if event.get("call_id") == call:
+                return visible(str(event.get("reason") or ""))
+            case "permission_requested" if event["request"].get("call_id") == call:
+                request_id = event["request"]["id"]
+            case "permission_decided" if event["request_id"] == request_id and event["allowed"]:
+                return _approval_text(event)
     return ""
+
+
+def _approval_text(decided: dict[str, Any]) -> str:
+    decided_by = str(decided.get("decided_by") or "user")
+    decider = translate("you") if decided_by == "user" else visible(decided_by)
+    has_changes = (decided.get("arguments") or {}).get("head")
+    changes = f", {translate('with your changes')}" if has_changes else ""
+    return f"{decider}, {translate(str(decided.get('scope') or 'once'))}{changes}"

@@ -51,7 +51,8 @@ class SummaryTab(QScrollArea):
 
     def show_placeholder(self) -> None:
         """Show a hint in place of a step, because no step is selected."""
-        page, layout = self._page()
+        page = QWidget()
+        layout = _page_layout(page)
         hint = self.tr("Select a step to see what was done, why, and the result.")
         layout.addWidget(label(hint, self._look.fonts.second, "second", wrap=True))
         layout.addStretch(1)
@@ -59,11 +60,12 @@ class SummaryTab(QScrollArea):
 
     def show_step(self, session: str, step: Step, details: StepDetails, output: str) -> None:
         """Show a step and the first lines of its output."""
-        page, layout = self._page()
+        page = QWidget()
+        layout = _page_layout(page)
         if details.full_object:
             layout.addWidget(self._well(details.full_object[:TEXT_LIMIT], "step.block", self.tr("What was done")))
             layout.addWidget(hairline())
-        layout.addLayout(self._facts(details))
+        layout.addLayout(self._facts_form(details))
         if step.kind == "delegate":
             open_child = Button(self._look, self.tr("Open in split view"), name="step.child", icon="columns-2")
             open_child.clicked.connect(lambda: self.sub_agent_requested.emit(session, step.key))
@@ -90,21 +92,21 @@ class SummaryTab(QScrollArea):
         output_view.fit_height()
         return True
 
-    def _facts(self, details: StepDetails) -> QFormLayout:
-        facts = QFormLayout()
-        facts.setHorizontalSpacing(8)
-        facts.setVerticalSpacing(5)
-        facts.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
-        facts.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        for name, value in details.facts:
-            caption = label(name, self._look.fonts.second, "second")
+    def _facts_form(self, details: StepDetails) -> QFormLayout:
+        form = QFormLayout()
+        form.setHorizontalSpacing(8)
+        form.setVerticalSpacing(5)
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        for fact in details.facts:
+            caption = label(fact.label, self._look.fonts.second, "second")
             caption.setFixedWidth(self._look.size(NAME_WIDTH))
             caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-            view = FittedTextView(self._look, value)
-            view.setAccessibleName(name)
+            view = FittedTextView(self._look, fact.text)
+            view.setAccessibleName(fact.label)
             view.setFont(self._look.fonts.second)
-            facts.addRow(caption, view)
-        return facts
+            form.addRow(caption, view)
+        return form
 
     def _add_file_change(self, layout: QVBoxLayout, change: StepFileChange) -> None:
         """Add the preview of a changed file, and a button that shows all its changes."""
@@ -132,13 +134,6 @@ class SummaryTab(QScrollArea):
         # Otherwise, the background of the scroll area would differ from that of the pane.
         page.setAutoFillBackground(False)
 
-    def _page(self) -> tuple[QWidget, QVBoxLayout]:
-        page = QWidget()
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(16, 14, 16, 14)
-        layout.setSpacing(12)
-        return page, layout
-
     def _well(self, text: str, name: str, accessible_name: str) -> QFrame:
         frame = styled_frame("well")
         layout = QVBoxLayout(frame)
@@ -147,6 +142,13 @@ class SummaryTab(QScrollArea):
         view.setAccessibleName(accessible_name)
         layout.addWidget(view)
         return frame
+
+
+def _page_layout(page: QWidget) -> QVBoxLayout:
+    layout = QVBoxLayout(page)
+    layout.setContentsMargins(16, 14, 16, 14)
+    layout.setSpacing(12)
+    return layout
 
 
 def _first_lines(output: str) -> str:

@@ -11,6 +11,7 @@ from core.domain.steps import OPEN_STATUSES, Step, verb
 from ui.base.step_presentation import accessible_row_text, kind_style, translate
 from ui.text.plain_text import markdown_to_plain_text
 from ui.text.visible import visible
+from ui.timeline.folds import RowRange
 from ui.timeline.nest_layout import HIDDEN_KINDS, RowAddress
 from ui.timeline.nested_rows import NestedRows
 from ui.timeline.read_groups import ReadGroup, ReadGroups, ShownGroup, summarize_group
@@ -328,14 +329,14 @@ class TimelineModel(NestedRows):
         assert position is not None
         return position + 1
 
-    def _foldable_rows(self, header: Step) -> tuple[int, int]:
-        """Return the half-open range of rows to fold: from after the header to before the final reply or question."""
+    def _foldable_rows(self, header: Step) -> RowRange:
+        """Return the range of rows to fold: from after the header to before the final reply or question."""
         first, end = header.row + 1, self.first_row(header.run + 1)
         for kinds in ({"end"}, {"interrupted", "question"}, {"reply"}):
             last = self._pages.peek(end - 1) if end > first else None
             if last and last.kind in kinds:
                 end -= 1
-        return first, end
+        return RowRange(first, end)
 
     # Appending rows
 

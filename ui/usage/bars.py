@@ -43,11 +43,13 @@ def make_bars(rows: Sequence[UsageRow], first: date, last: date, max_bars: int, 
 
 
 def _make_bar(first: date, last: date, rows: list[UsageRow], models: Sequence[str]) -> Bar:
-    def of(model: str) -> UsageTotals:
-        mine = [row for row in rows if (row.model == model if model != OTHER_MODELS else row.model not in models)]
-        return sum_usage(mine, model)
+    def sum_of(model: str) -> UsageTotals:
+        if model == OTHER_MODELS:
+            return sum_usage((row for row in rows if row.model not in models), model)
+        return sum_usage((row for row in rows if row.model == model), model)
 
-    return Bar(first.isoformat(), last.isoformat(), sum_usage(rows), tuple(of(model) for model in models))
+    parts = tuple(sum_of(model) for model in models)
+    return Bar(first.isoformat(), last.isoformat(), whole=sum_usage(rows), parts=parts)
 
 
 def ticks(highest: float, measure: Measure) -> list[float]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
@@ -31,6 +31,13 @@ from ui.widgets.segmented_control import SegmentedControl
 from ui.widgets.time_formats import start_of_day, to_local_time
 
 RANGES: Final = {"7": 7, "30": 30, "90": 90, "all": 0}
+
+
+class RangeLimits(NamedTuple):
+    """The start and the end of a range, in microseconds since the epoch; 0 means no limit."""
+
+    since: int
+    until: int
 
 
 class UsagePanel(PanelPage):
@@ -60,16 +67,14 @@ class UsagePanel(PanelPage):
         self._figures = label("", look.fonts.text, name="usage.figures", wrap=True)
         self._empty = label("", look.fonts.text, "second", name="usage.empty", wrap=True)
         self._empty.hide()
-        bys = [("day", self.tr("By day")), ("model", self.tr("By model")), ("folder", self.tr("By folder"))]
-        self._by = SegmentedControl(look, self.tr("Group by"), bys, name="usage.by")
+        groupings = [("day", self.tr("By day")), ("model", self.tr("By model")), ("folder", self.tr("By folder"))]
+        self._by = SegmentedControl(look, self.tr("Group by"), groupings, name="usage.by")
         measures = [("tokens", self.tr("Tokens")), ("cost", self.tr("Cost")), ("time", self.tr("Time"))]
         self._measure = SegmentedControl(look, self.tr("Measure"), measures, name="usage.measure")
         self._plot = UsagePlot(look)
         self._legend = UsageLegend(look)
-        self._unknown = label(
-            self.tr("The prices of these models are not known, so their cost cannot be shown."),
-            look.fonts.text, "second", name="usage.unknown", wrap=True,
-        )  # fmt: skip
+        unknown_text = self.tr("The prices of these models are not known, so their cost cannot be shown.")
+        self._unknown = label(unknown_text, look.fonts.text, "second", name="usage.unknown", wrap=True)
         self._model = UsageModel()
         self._table = UsageTable(look, self._model)
         self._lay_out()
@@ -85,11 +90,11 @@ class UsagePanel(PanelPage):
 
     def refresh(self) -> None:
         """Read the usage of the chosen range again."""
-        since, until = self._range_limits()
+        limits = self._range_limits()
 
         async def look() -> None:
-            rows = await self._bridge.ask(lambda engine: engine.model_usage(since, until))
-            if since == self._range_limits()[0]:
+            rows = await self._bridge.ask(lambda engine: engine.model_usage(limits.since, limits.until))
+            if limits == self._range_limits():  # otherwise, the user has chosen another range meanwhile
                 self.show_used(rows)
 
         self._start(look(), "read the usage")
@@ -149,12 +154,13 @@ class UsagePanel(PanelPage):
         for widget in (self._range, self._measure, self._plot, self._legend, self._by, self._export, self._table):
             widget.restyle(look)
 
-    def _range_limits(self) -> tuple[int, int]:
-        """Return the start and end of the chosen range in microseconds since the epoch; 0 means no limit."""
+    def _range_limits(self) -> RangeLimits:
         days, today = RANGES[self._range.selected], to_local_time(self._clock())
         if not days:
-            return 0, 0
-        return start_of_day(today - timedelta(days=days - 1)), start_of_day(today + timedelta(days=1))
+            return RangeLimits(since=0, until=0)
+        return RangeLimits(
+            since=start_of_day(today - timedelta(days=days - 1)), until=start_of_day(today + timedelta(days=1))
+        )
 
     def _show_plot(self) -> None:
         measure = cast(Measure, self._measure.selected)
@@ -166,13 +172,15 @@ class UsagePanel(PanelPage):
         if drawn:
             models = ranked_models(self._rows, measure)
             self._legend.show_names(models)
-            self._plot.show_bars(make_bars(self._rows, *self._days(), self._plot.room, models), measure)
+            today = to_local_time(self._clock()).date()
+            bars = make_bars(self._rows, self._first_day(today), today, self._plot.room, models)
+            self._plot.show_bars(bars, measure)
 
-    def _days(self) -> tuple[date, date]:
-        """Return the first and last day that the plot shows."""
-        today, days = to_local_time(self._clock()).date(), RANGES[self._range.selected]
+    def _first_day(self, today: date) -> date:
+        """Return the first day that the plot shows."""
+        days = RANGES[self._range.selected]
         first = today - timedelta(days=days - 1) if days else date.fromisoformat(self._rows[0].day)
-        return min(first, today), today
+        return min(first, today)
 
     def _show_table(self) -> None:
         by = cast(UsageGrouping, self._by.selected)

@@ -10,7 +10,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPalette,
     QWheelEvent,
-)  # fmt: skip
+)
 from PySide6.QtWidgets import QAccessibleWidget, QComboBox
 
 from ui.style.icons import pixmap

@@ -1,6 +1,7 @@
 """Decodes images from untrusted sources safely, and shows them in their original size or smaller."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRect, QSize, Qt
 from PySide6.QtGui import QAccessible, QFontMetrics, QImage, QImageReader, QPainter, QPaintEvent
@@ -31,30 +32,44 @@ def is_image(body: bytes) -> bool:
     return _reader(buffer) is not None
 
 
-def decode_image(body: bytes) -> tuple[QImage, QSize]:
-    """Decode an image; return it with its original size. If it cannot be decoded, the image is null."""
+class DecodedImage(NamedTuple):
+    """An image, which may be reduced, and its original size. The image is null if it could not be decoded."""
+
+    image: QImage
+    original_size: QSize
+
+
+class TitledImage(NamedTuple):
+    """The contents of an image file, and the heading above the image."""
+
+    title: str
+    body: bytes
+
+
+def decode_image(body: bytes) -> DecodedImage:
+    """Decode an image, reduced to at most MAX_SIDE pixels in width and height."""
     buffer = QBuffer()
     buffer.setData(QByteArray(body))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
     reader = _reader(buffer)
     if reader is None:
-        return QImage(), QSize()
+        return DecodedImage(QImage(), QSize())
     original_size = reader.size()
     if max(original_size.width(), original_size.height()) > MAX_SIDE:
         reader.setScaledSize(original_size.scaled(MAX_SIDE, MAX_SIDE, Qt.AspectRatioMode.KeepAspectRatio))
-    return reader.read(), original_size
+    return DecodedImage(reader.read(), original_size)
 
 
 def _reader(buffer: QBuffer) -> QImageReader | None:
-    if bytes(buffer.data().left(4).data()) == PNG_SIGNATURE and PNG_TRAILER not in bytes(
-        buffer.data().right(64).data()
-    ):
+    """Return a reader for an image; None if its format is not supported or it is damaged."""
+    is_png = bytes(buffer.data().left(4).data()) == PNG_SIGNATURE
+    if is_png and PNG_TRAILER not in bytes(buffer.data().right(64).data()):
         # A truncated PNG, for which libpng would print an error to the terminal without Qt's message handler.
         return None
     reader = QImageReader(buffer)
     reader.setDecideFormatFromContent(True)
-    plain = bytes(reader.format().data()).decode("ascii", "replace") in SUPPORTED_FORMATS
-    return reader if plain and reader.size().isValid() else None
+    image_format = bytes(reader.format().data()).decode("ascii", "replace")
+    return reader if image_format in SUPPORTED_FORMATS and reader.size().isValid() else None
 
 
 class ImageView(QWidget):
@@ -65,10 +80,10 @@ class ImageView(QWidget):
     def __init__(self, look: Look, body: bytes, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        image, original_size = decode_image(body)
-        self._image = on_light_ground(image)
-        measured = f"{original_size.width()} × {original_size.height()} · " if self.is_valid() else ""
-        self._line = f"{name} · {measured}{size(len(body))}" if name else f"{measured}{size(len(body))}"
+        decoded = decode_image(body)
+        self._image = on_light_ground(decoded.image)
+        pixels = f"{decoded.original_size.width()} × {decoded.original_size.height()}" if self.is_valid() else ""
+        self._line = " · ".join(filter(None, (name, pixels, size(len(body)))))
         self.setObjectName("picture")
         self.setAccessibleName(self._line)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -119,26 +134,26 @@ class ImageListView(QScrollArea):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._bodies: list[tuple[str, bytes]] = []
+        self._images: Sequence[TitledImage] = ()
         self.setObjectName("pictures")
         self.setAccessibleName(self.tr("Images"))
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
-    def show_images(self, bodies: list[tuple[str, bytes]]) -> None:
-        self._bodies = bodies
+    def show_images(self, images: Sequence[TitledImage]) -> None:
+        self._images = images
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
-        for name, body in bodies:
-            column.addWidget(label(name, self._look.fonts.label, "second"))
-            column.addWidget(ImageView(self._look, body, ""))
+        for image in images:
+            column.addWidget(label(image.title, self._look.fonts.label, "second"))
+            column.addWidget(ImageView(self._look, image.body, ""))
         column.addStretch(1)
         self.setWidget(content)
         content.setAutoFillBackground(False)
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self.show_images(self._bodies)
+        self.show_images(self._images)

@@ -1,7 +1,7 @@
 """Plain-text labels, frames with a style of the style sheet, and a text field that grows."""
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QResizeEvent
@@ -57,8 +57,15 @@ def styled_frame(kind: str, parent: QWidget | None = None) -> QFrame:
     return frame
 
 
-def read_only_text(text: str, font: QFont, *, name: str, accessible_name: str) -> tuple[QFrame, QPlainTextEdit]:
-    """Return a frame with a text that the user can scroll, select and copy, and the widget of the text itself."""
+class FramedText(NamedTuple):
+    """A text widget, and the frame that contains it."""
+
+    frame: QFrame
+    text: QPlainTextEdit
+
+
+def read_only_text(text: str, font: QFont, *, name: str, accessible_name: str) -> FramedText:
+    """Return a text that the user can scroll, select and copy."""
     widget = QPlainTextEdit(text)
     widget.setObjectName(name)
     widget.setAccessibleName(accessible_name)
@@ -72,7 +79,7 @@ def read_only_text(text: str, font: QFont, *, name: str, accessible_name: str) -
     layout = QVBoxLayout(frame)
     layout.setContentsMargins(10, 7, 10, 7)
     layout.addWidget(widget)
-    return frame, widget
+    return FramedText(frame, widget)
 
 
 def show_focus_on(frame: QFrame, field: "TextField") -> None:

@@ -15,6 +15,7 @@ from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label
 from ui.widgets.stacking_row import StackingRow
+from ui.widgets.toned_text import TonedText
 
 ICON: Final = 18
 NARROW_WIDTH: Final = 460  # pixels; in a narrower entry, the buttons are placed below each other
@@ -41,6 +42,13 @@ class _Action(NamedTuple):
     text: str = ""
 
 
+class _Actions(NamedTuple):
+    """The actions of the two buttons; a button without an action is hidden."""
+
+    main: _Action
+    other: _Action
+
+
 class LocalModelEntry(QFrame):
     """The texts, the download progress and the buttons of one model.
 
@@ -58,7 +66,7 @@ class LocalModelEntry(QFrame):
         self._can_remove = can_remove
         self._row: LocalModelRow | None = None
         self._install_hint = ""
-        self._actions = (_Action(), _Action())
+        self._actions = _Actions(_Action(), _Action())
         self.setProperty("surface", "well")
         self.setObjectName(f"{name}.entry")
         fonts = look.fonts
@@ -74,8 +82,8 @@ class LocalModelEntry(QFrame):
         self._main = Button(look, "", name=name)
         self._other = Button(look, "", name=f"{name}.other", tone="quiet")
         self._main.installEventFilter(self)
-        self._main.clicked.connect(lambda: self._emit(0))
-        self._other.clicked.connect(lambda: self._emit(1))
+        self._main.clicked.connect(lambda: self._emit(self._actions.main))
+        self._other.clicked.connect(lambda: self._emit(self._actions.other))
         self._lay_out()
         self.restyle(look)
 
@@ -88,10 +96,10 @@ class LocalModelEntry(QFrame):
         self._row, self._install_hint = row, install_hint
         self._title.setText(allow_breaks(self._fixed_title or visible(row.title)))
         self._text.setText(allow_breaks(model_text(row, with_title=bool(self._fixed_title))))
-        text, tone = self._state_text(row)
-        self._state.setText(allow_breaks(text))
-        self._state.setVisible(bool(text))
-        set_style_properties(self._state, tone=tone)
+        state = self._state_text(row)
+        self._state.setText(allow_breaks(state.text))
+        self._state.setVisible(bool(state.text))
+        set_style_properties(self._state, tone=state.tone)
         done = row.download.done if row.download else row.partial
         self._bar.setVisible(not row.is_available and (row.download is not None or done > 0))
         self._bar.setRange(0, 1000)
@@ -103,9 +111,8 @@ class LocalModelEntry(QFrame):
                 button.setAccessibleName(f"{action.text}: {visible(row.title)}")
                 button.updateGeometry()
             button.setVisible(bool(action.name))
-        self._main.set_tone(
-            "primary" if self._actions[0].name == LocalModelAction.DOWNLOAD and self._fixed_title else ""
-        )
+        offers_download = self._actions.main.name == LocalModelAction.DOWNLOAD
+        self._main.set_tone("primary" if offers_download and self._fixed_title else "")
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -122,43 +129,43 @@ class LocalModelEntry(QFrame):
         """Ignore the second press of a double click, which would pause the download that the first one has started."""
         return event.type() == QEvent.Type.MouseButtonDblClick
 
-    def _emit(self, number: int) -> None:
-        if self._row is not None and (action := self._actions[number]).name:
+    def _emit(self, action: _Action) -> None:
+        if self._row is not None and action.name:
             self.action_requested.emit(action.name, self._row.name)
 
-    def _choose_actions(self, row: LocalModelRow, *, is_default: bool) -> tuple[_Action, _Action]:
-        """Return the actions for the two buttons."""
+    def _choose_actions(self, row: LocalModelRow, *, is_default: bool) -> _Actions:
+        """Return the actions that are possible in the state of the model."""
         actions = LocalModelAction
         cancel = _Action(actions.CANCEL, _tr("Cancel"))
         more = _Action() if self._can_remove else _Action(actions.SHOW_ALL, _tr("Other models…"))
         if row.download is not None:
-            return _Action(actions.PAUSE, _tr("Pause")), cancel
+            return _Actions(_Action(actions.PAUSE, _tr("Pause")), cancel)
         if row.is_available:
             remove = _Action(actions.REMOVE, _tr("Delete") if row.origin == "Journeyman" else _tr("Remove"))
             use = _Action() if is_default else _Action(actions.USE, _tr("Use"))
-            return use, remove if self._can_remove and row.origin in OWN else more
+            return _Actions(use, remove if self._can_remove and row.origin in OWN else more)
+        cancel_or_more = cancel if row.partial else more
         if self._install_hint or not row.fits:
-            return _Action(), cancel if row.partial else more
+            return _Actions(_Action(), cancel_or_more)
         if row.error is not None:
-            return _Action(actions.DOWNLOAD, _tr("Try again")), cancel if row.partial else more
-        if row.partial:
-            return _Action(actions.DOWNLOAD, _tr("Resume")), cancel
-        return _Action(actions.DOWNLOAD, _tr("Download")), more
+            return _Actions(_Action(actions.DOWNLOAD, _tr("Try again")), cancel_or_more)
+        download_text = _tr("Resume") if row.partial else _tr("Download")
+        return _Actions(_Action(actions.DOWNLOAD, download_text), cancel_or_more)
 
-    def _state_text(self, row: LocalModelRow) -> tuple[str, str]:
-        """Return a text that says what is happening with the model, and its tone (color)."""
+    def _state_text(self, row: LocalModelRow) -> TonedText:
+        """Return a text that says what is happening with the model."""
         if row.download is not None:
-            return progress_text(row.download), "second"
+            return TonedText(progress_text(row.download), "second")
         if row.is_available:
-            return available_text(row), "done"
+            return TonedText(available_text(row), "done")
         if self._install_hint:
             hint = _tr("The library that runs models is not installed. Install it with: {}")
-            return hint.format(self._install_hint), "waiting"
+            return TonedText(hint.format(self._install_hint), "waiting")
         if row.error is not None:
-            return visible(str(row.error)), "failed"
+            return TonedText(visible(str(row.error)), "failed")
         if row.partial:
-            return _tr("Paused at {}%").format(row.partial * 100 // max(1, row.size)), "waiting"
-        return ("", "second") if row.fits else (_tr("It does not fit in the memory of this computer."), "second")
+            return TonedText(_tr("Paused at {}%").format(row.partial * 100 // max(1, row.size)), "waiting")
+        return TonedText("" if row.fits else _tr("It does not fit in the memory of this computer."), "second")
 
     def _lay_out(self) -> None:
         self._texts = QWidget()

@@ -92,7 +92,7 @@ def test_skills_are_grouped_and_the_archived_ones_are_folded() -> None:
 def test_an_item_has_the_text_and_actions_for_its_state() -> None:
     by_name = {row.name: row for row in ROWS}
     assert second_line(by_name["code-review"]) == ".agents/skills · not trusted yet"
-    assert state_chip(by_name["code-review"]) == ("untrusted", "waiting") and state_chip(by_name["deploy"]) == ("", "")
+    assert state_chip(by_name["code-review"]) == ("untrusted", "waiting") and state_chip(by_name["deploy"]) is None
     assert second_line(by_name["release-notes"]) == "used 3×"
     assert (
         accessible_text(SkillItem(by_name["deploy"], unsaved=True))

@@ -92,13 +92,13 @@ def test_an_image_of_a_result(qtbot: QtBot, look: Look) -> None:
 
 def test_non_images_are_not_decoded(look: Look) -> None:
     assert not is_image(b"<svg xmlns='http://www.w3.org/2000/svg'/>") and is_image(png())
-    assert decode_image(b"\x89PNG\r\n\x1a\n" + b"\0" * 80)[0].isNull()
-    assert decode_image(png(5000, 40))[0].width() == 2400
+    assert decode_image(b"\x89PNG\r\n\x1a\n" + b"\0" * 80).image.isNull()
+    assert decode_image(png(5000, 40)).image.width() == 2400
 
 
 def test_truncated_image_is_rejected_without_output_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     for body in (png()[:8], png()[:60]):
-        assert not is_image(body) and decode_image(body)[0].isNull()
+        assert not is_image(body) and decode_image(body).image.isNull()
     assert capfd.readouterr().err == ""
 
 

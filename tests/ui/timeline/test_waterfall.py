@@ -15,7 +15,7 @@ from tests.ui.timeline.session_data import START, MemorySteps, letter_session
 from ui.style.theme import Look
 from ui.timeline.waterfall.model import SLICE, ShownRun, WaterfallModel
 from ui.timeline.waterfall.panel import WaterfallPanel
-from ui.timeline.waterfall.time_scale import ShortenedWaits, TimeScale, elapsed_label
+from ui.timeline.waterfall.time_scale import ShortenedWaits, TimeRange, TimeScale, elapsed_label
 from ui.widgets.check_box import CheckBox
 
 
@@ -113,22 +113,20 @@ def test_long_run_is_read_in_slices(qtbot: QtBot) -> None:
 
 def test_ruler_ticks_are_round_numbers() -> None:
     scale = TimeScale(0, 100 * SECOND, 0, 600)
-    step = scale.step(60)
-    assert step == 10 * SECOND and [elapsed_label(at, step) for at in scale.ticks(step, 0, ShortenedWaits())[:3]] == [
-        "0:00",
-        "0:10",
-        "0:20",
-    ]
+    interval = scale.tick_interval(60)
+    ticks = scale.ticks(interval, 0, ShortenedWaits())
+    assert interval == 10 * SECOND
+    assert [elapsed_label(at, interval) for at in ticks[:3]] == ["0:00", "0:10", "0:20"]
     assert elapsed_label(3_725 * SECOND, 60 * SECOND) == "1:02:05" and elapsed_label(1_500_000, 500_000) == "1.5s"
     close = TimeScale(SECOND, SECOND + 1_000, 0, 600)
-    assert close.step(60) == 1_000 and elapsed_label(61_500_000, 5_000) == "1:01.500"
+    assert close.tick_interval(60) == 1_000 and elapsed_label(61_500_000, 5_000) == "1:01.500"
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 1_000)).map(lambda pair: (min(pair), max(pair)))),
+    st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 1_000)).map(lambda pair: TimeRange(min(pair), max(pair)))),
     st.integers(0, 50),
 )
-def test_shortened_waits_keep_the_order_of_moments(waits: list[tuple[int, int]], max_length: int) -> None:
+def test_shortened_waits_keep_the_order_of_moments(waits: list[TimeRange], max_length: int) -> None:
     shortened = ShortenedWaits(waits, max_length)
     times = [shortened.axis_time(at) for at in range(1_001)]
     assert times == sorted(times) and times[-1] == 1_000 - shortened.saved
@@ -139,9 +137,9 @@ def test_shortened_waits_keep_the_order_of_moments(waits: list[tuple[int, int]],
 
 def test_ticks_leave_out_a_shortened_wait_and_keep_their_distance() -> None:
     hour = 3_600 * SECOND
-    waits = ShortenedWaits([(10 * SECOND, 10 * SECOND + hour)], SECOND)
+    waits = ShortenedWaits([TimeRange(10 * SECOND, 10 * SECOND + hour)], SECOND)
     scale = TimeScale(0, waits.axis_time(hour + 40 * SECOND), 0, 600)
-    times = scale.ticks(scale.step(60), 0, waits)
+    times = scale.ticks(scale.tick_interval(60), 0, waits)
     assert times[:3] == [0, 5 * SECOND, 10 * SECOND] and times[-1] == hour + 40 * SECOND
     assert not [at for at in times if 10 * SECOND < at < 10 * SECOND + hour]
 

@@ -13,7 +13,7 @@ from ui.dialogs.session_import_dialog import FoundTranscript, SessionImportDialo
 from ui.settings.model_address_dialog import ModelAddressDialog
 from ui.settings.rule_dialog import RuleDialog
 from ui.settings.schedules_page import SchedulesPage
-from ui.skills.name_dialog import NameDialog
+from ui.skills.name_dialog import Choice, NameDialog
 from ui.start.run_options import RunOptions, RunOptionsDialog
 from ui.style.theme import Look
 from ui.widgets.api_key_dialog import ApiKeyDialog
@@ -42,7 +42,7 @@ def name_dialog(look: Look, parent: QWidget) -> QWidget:
         button="Create",
         find_error=lambda name: "",
         name="letters",
-        choices=[("user", "For every folder"), ("project", "For this folder")],
+        choices=[Choice("user", "For every folder"), Choice("project", "For this folder")],
         choices_title="Where",
         parent=parent,
     )

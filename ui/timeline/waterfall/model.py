@@ -12,6 +12,7 @@ from core.domain.steps import OPEN_STATUSES, Step
 from core.store.row_sampling import RowSample
 from ui.base.step_presentation import accessible_row_text
 from ui.timeline.step_pages import StepPages, StepSource
+from ui.timeline.waterfall.time_scale import TimeRange
 
 SLICE: Final = 5_000
 PAUSE_MS: Final = 6
@@ -60,7 +61,7 @@ class WaterfallModel(QAbstractTableModel):
         self._rows = array("Q")
         self._open: dict[int, RowSample] = {}
         self._spent = {"thinking": 0, "tools": 0, "you": 0}
-        self._waits: list[tuple[int, int]] = []
+        self._waits: list[TimeRange] = []
         self.started_at = 0
         self.ended_at = 0
 
@@ -113,23 +114,19 @@ class WaterfallModel(QAbstractTableModel):
             self._next.start()
 
     def _count(self, sample: RowSample) -> None:
-        going = sample.status in OPEN_STATUSES and not sample.ended_at
+        is_open = sample.status in OPEN_STATUSES and not sample.ended_at
         if sample.kind == "run":
-            self.started_at, self.ended_at = sample.started_at, sample.ended_at
-            if going:
-                self._open[sample.row] = sample
-            else:
-                self._open.pop(sample.row, None)
-            return
-        if going:
+            self.started_at = sample.started_at
+            self.ended_at = sample.ended_at
+        if is_open:
             self._open[sample.row] = sample
             return
         self._open.pop(sample.row, None)
-        category = "thinking" if sample.kind == "thinking" else "you" if sample.kind in USER_KINDS else "tools"
-        if not sample.depth:
+        if sample.kind != "run" and not sample.depth:
+            category = _category(sample.kind)
             self._spent[category] += max(0, sample.ended_at - sample.started_at)
             if category == "you":
-                self._waits.append((sample.started_at, sample.ended_at))
+                self._waits.append(TimeRange(sample.started_at, sample.ended_at))
 
     @property
     def is_complete(self) -> bool:
@@ -141,25 +138,23 @@ class WaterfallModel(QAbstractTableModel):
 
     def end_time(self) -> int:
         """Return the time in microseconds at which the run ended; for a run in progress, the current time."""
+        if not self.ended_at:
+            return self._clock()
         last = self.step(len(self._rows) - 1) if self._rows else None
-        if self.ended_at:
-            return max(self.ended_at, last.ended_at if last else 0)
-        return self._clock()
+        return max(self.ended_at, last.ended_at) if last else self.ended_at
 
     def totals(self) -> dict[str, int]:
         """Return how many microseconds the run spent on `thinking`, `tools`, and waiting for the user (`you`)."""
         spent = dict(self._spent)
         for sample in self._open.values():
-            if sample.kind == "run":
-                continue
-            category = "thinking" if sample.kind == "thinking" else "you" if sample.kind in USER_KINDS else "tools"
-            spent[category] += max(0, self._clock() - sample.started_at)
+            if sample.kind != "run":
+                spent[_category(sample.kind)] += max(0, self._clock() - sample.started_at)
         return spent
 
-    def waits(self) -> list[tuple[int, int]]:
-        """Return the times during which the run waited for the user, as pairs of start and end in microseconds."""
+    def waits(self) -> list[TimeRange]:
+        """Return the times during which the run waited for the user."""
         waiting = [
-            (sample.started_at, self._clock())
+            TimeRange(sample.started_at, self._clock())
             for sample in self._open.values()
             if sample.kind in USER_KINDS and not sample.depth
         ]
@@ -193,3 +188,10 @@ class WaterfallModel(QAbstractTableModel):
             return None
         step = self.step(index.row())
         return accessible_row_text(step, max(0, self.end_of(step) - step.started_at)) if step else ""
+
+
+def _category(kind: str) -> str:
+    """Return to which of the totals the time of a step counts."""
+    if kind == "thinking":
+        return "thinking"
+    return "you" if kind in USER_KINDS else "tools"

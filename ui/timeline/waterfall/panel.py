@@ -61,21 +61,29 @@ class TimeRuler(ThemedWidget):
                 font,
                 theme.second,
             )
-            bars, label_width = self._bars, self._look.size(TIME_LABEL_WIDTH)
-            step = bars.scale.step(label_width)
-            painter.setClipRect(bars.name_width, 0, self.width() - bars.name_width, self.height())
-            for start, end in bars.waits.waits:
-                left, right = round(bars.x_of(start)), round(bars.x_of(end))
-                painter.fillRect(left, 0, right - left, self.height() - 1, blend(theme.waiting, theme.background, 0.16))
-            last_x = -label_width
-            for at in bars.scale.ticks(step, self._rows.started_at, bars.waits):
-                x = round(bars.x_of(at))
-                if x - last_x < label_width - 1:  # next to a shortened wait, there is no room for the label
-                    continue
-                last_x = x
-                painter.fillRect(x, 0, 1, self.height() - 1, theme.line)
-                rect = QRect(x + 5, 0, label_width, self.height())
-                draw_line(painter, rect, elapsed_label(at - self._rows.started_at, step), font, theme.second)
+            painter.setClipRect(self._bars.name_width, 0, self.width() - self._bars.name_width, self.height())
+            self._paint_waits(painter)
+            self._paint_ticks(painter)
+
+    def _paint_waits(self, painter: QPainter) -> None:
+        color = blend(self._look.theme.waiting, self._look.theme.background, 0.16)
+        for start, end in self._bars.waits.waits:
+            left, right = round(self._bars.x_of(start)), round(self._bars.x_of(end))
+            painter.fillRect(left, 0, right - left, self.height() - 1, color)
+
+    def _paint_ticks(self, painter: QPainter) -> None:
+        bars, zero, theme = self._bars, self._rows.started_at, self._look.theme
+        label_width = self._look.size(TIME_LABEL_WIDTH)
+        interval = bars.scale.tick_interval(label_width)
+        last_x = -label_width
+        for at in bars.scale.ticks(interval, zero, bars.waits):
+            x = round(bars.x_of(at))
+            if x - last_x < label_width - 1:  # next to a shortened wait, there is no room for the label
+                continue
+            last_x = x
+            painter.fillRect(x, 0, 1, self.height() - 1, theme.line)
+            rect = QRect(x + 5, 0, label_width, self.height())
+            draw_line(painter, rect, elapsed_label(at - zero, interval), self._look.fonts.caption, theme.second)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._drag_x = event.position().x()

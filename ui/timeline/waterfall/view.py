@@ -12,7 +12,7 @@ from ui.style.theme import Look
 from ui.timeline.single_column_table import SingleColumnTable
 from ui.timeline.waterfall.bar_delegate import EDGE, ROW_HEIGHT, BarDelegate
 from ui.timeline.waterfall.model import WaterfallModel
-from ui.timeline.waterfall.time_scale import ShortenedWaits, TimeScale
+from ui.timeline.waterfall.time_scale import ShortenedWaits, TimeRange, TimeScale
 
 AXIS_MARGIN: Final = 10  # pixels between the column of names and the time axis
 MIN_NAME_WIDTH, MAX_NAME_WIDTH = 140, 300
@@ -57,10 +57,10 @@ class WaterfallView(SingleColumnTable):
         return self._painter.waits
 
     @property
-    def limits(self) -> tuple[int, int]:
-        """The start and end of the run on the time axis, in microseconds."""
+    def limits(self) -> TimeRange:
+        """The range of the run on the time axis."""
         start = self._rows.started_at
-        return start, max(start + 1, self.waits.axis_time(self._rows.end_time()))
+        return TimeRange(start, max(start + 1, self.waits.axis_time(self._rows.end_time())))
 
     def x_of(self, at: int) -> float:
         return self._painter.x_of(at)
@@ -95,16 +95,13 @@ class WaterfallView(SingleColumnTable):
         If the whole run was visible, it stays visible.
         """
         width = self.viewport().width()
-        self._painter.name_width = min(
-            self._painter.look.size(MAX_NAME_WIDTH), max(MIN_NAME_WIDTH, width * NAME_PERCENT // 100)
-        )
+        max_name_width = self._painter.look.size(MAX_NAME_WIDTH)
+        self._painter.name_width = min(max_name_width, max(MIN_NAME_WIDTH, width * NAME_PERCENT // 100))
         waits = self._rows.waits() if self._shortens_waits else ()
         self._painter.waits = ShortenedWaits(waits, self._max_wait() if waits else 0)
         left = self._painter.name_width + AXIS_MARGIN
-        earliest, latest = self.limits
-        scale = self._painter.scale
-        start, end = (earliest, latest) if self._shows_all else (scale.start, scale.end)
-        self._set_scale(TimeScale(start, end, left, max(1, width - left - EDGE)))
+        shown = self.limits if self._shows_all else TimeRange(self.scale.start, self.scale.end)
+        self._set_scale(TimeScale(shown.start, shown.end, left, max(1, width - left - EDGE)))
 
     def fit_all(self) -> None:
         self._shows_all = True
@@ -127,7 +124,7 @@ class WaterfallView(SingleColumnTable):
         If the view is already zoomed to it, or no step is selected, show the whole run.
         """
         step = self._chosen_step()
-        fitted = step and self.scale.fitted(*self._axis_range(step), self.limits)
+        fitted = step and self.scale.fitted(self._axis_range(step), self.limits)
         if fitted and fitted != self.scale:
             self._zoom_to(fitted)
         else:
@@ -171,8 +168,9 @@ class WaterfallView(SingleColumnTable):
             share = (start - scale.start) / max(1, scale.end - scale.start) - PAN_MARGIN
             self._zoom_to(scale.panned(share, self.limits))
 
-    def _axis_range(self, step: Step) -> tuple[int, int]:
-        return self.waits.axis_time(step.started_at), self.waits.axis_time(self._rows.end_of(step))
+    def _axis_range(self, step: Step) -> TimeRange:
+        start, end = self.waits.axis_time(step.started_at), self.waits.axis_time(self._rows.end_of(step))
+        return TimeRange(start, end)
 
     def _zoom_to(self, scale: TimeScale) -> None:
         self._shows_all = (scale.start, scale.end) == self.limits
