@@ -68,9 +68,9 @@ class QueueCards(QScrollArea):
             return
         self._displayed = state
         order = [message.entry for message in messages]
-        if {card.seq for card in self._cards} != set(order) or self._move_in_progress in [
-            (seq, at) for at, seq in enumerate(order)
-        ]:
+        has_same_messages = {card.seq for card in self._cards} == set(order)
+        is_moved = self._move_in_progress in [(seq, at) for at, seq in enumerate(order)]
+        if is_moved or not has_same_messages:
             self._move_in_progress = None
         self._replace_cards(messages)
         if running:
