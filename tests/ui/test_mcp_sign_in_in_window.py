@@ -64,7 +64,7 @@ def test_a_server_is_added_by_signing_in_and_signed_out_of(qapp: QApplication, h
             confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question whether to remove it")
             click(find(confirm, QPushButton, "confirm.yes"))
             await until(lambda: "Removed greeter" in footer(dialog), "the server was removed")
-            assert not dialog.findChild(QPushButton, "settings.tool.greeter.remove")
+            await until(lambda: not dialog.findChild(QPushButton, "settings.tool.greeter.remove"), "its card is gone")
             dialog.close()
 
         try:
