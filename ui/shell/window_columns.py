@@ -239,9 +239,9 @@ class WindowColumns(QSplitter):
         self._fit()
 
     def _fit(self) -> None:
-        self._refit_sidebar_width()
         center = self._look.size(MIN_SPLIT_CENTER if self._central.is_split else MIN_CENTER)
         self._fit_sidebar(center)
+        self._refit_sidebar_width()
         pane = self._look.size(STEP_PANE)
         if self._is_squeezed:
             center = min(center, round(self.width() * SQUEEZED_CENTER))
