@@ -135,6 +135,8 @@ def nothing_left_over() -> Iterator[None]:
     if any(new(before)):
         delete_posted_widgets()
         gc.collect()
+        for thread in alive().threads - before.threads:  # which may end with an object that was just collected
+            thread.join(JOIN_S)
     left = [f"{kind}: {', '.join(map(repr, things))}" for kind, things in new(before)._asdict().items() if things]
     assert not left, "left over after the test: " + "; ".join(left)
     assert not REMOTE_ADDRESSES, f"tried to connect to another computer: {REMOTE_ADDRESSES}"

@@ -15,6 +15,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -56,8 +57,10 @@ class CommandRecord:
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
-        self._thread = threading.Thread(target=self._note_alive, name="command record", daemon=True)
+        arguments = (self._path, self._closed)  # not `self`, so that the thread ends with a record that is not closed
+        self._thread = threading.Thread(target=_note_alive, args=arguments, name="command record", daemon=True)
         self._thread.start()
+        weakref.finalize(self, self._closed.set)
 
     def note_own_write(self, path: str, body: bytes | None) -> None:
         """Note, before it happens, that Journeyman itself writes a file in the folder, or removes it if `body` is None.
@@ -80,11 +83,12 @@ class CommandRecord:
                 os.close(self._file)
                 self._file = -1
 
-    def _note_alive(self) -> None:
-        """Update the modification time of the record once per second until it is closed, in a thread of its own."""
-        while not self._closed.wait(ALIVE_INTERVAL_S):
-            with contextlib.suppress(OSError):
-                os.utime(self._path)
+
+def _note_alive(path: Path, closed: threading.Event) -> None:
+    """Update the modification time of a record once per second until it is closed."""
+    while not closed.wait(ALIVE_INTERVAL_S):
+        with contextlib.suppress(OSError):
+            os.utime(path)
 
 
 def interrupted_commands(data: Path, folder: Path | None = None) -> Iterator[InterruptedCommand]:
