@@ -29,7 +29,7 @@ from core.domain.line_matching import is_quickly_matched
 from core.domain.provenance import ContentSource, is_untrusted, source_label
 from core.domain.steps import first_line
 from core.domain.text import Text
-from core.engine.external.external_files import ExternalFileChanges, FolderChanges
+from core.engine.external.external_files import ExternalFileChanges, RestorableChanges
 from core.engine.run.run_context import RunContext
 from core.engine.run.untrusted_files import folder_label, paths_label
 from core.engine.state.live_updates import LiveUpdate
@@ -231,7 +231,7 @@ class ExternalCalls:
         if refused and not call.started:
             return  # The refusal is already recorded. `finish_all` records files changed nevertheless.
         await self.start(call)
-        changes = FolderChanges()
+        changes = RestorableChanges()
         history: tuple[str, ...] = ()
         if call.actual_kind() not in READ_ONLY_KINDS:
             changes = await self._files.changes_since_snapshot(call.call_id)

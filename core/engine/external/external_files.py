@@ -15,7 +15,7 @@ from core.workspace.threads import run_to_completion
 
 
 @dataclass(frozen=True, slots=True)
-class FolderChanges:
+class RestorableChanges:
     """The file changes that a comparison of the folder found.
 
     Attributes:
@@ -52,11 +52,11 @@ class ExternalFileChanges:
             await run_to_completion(self._history.keep, self._scan.git_places)
             self._recorded.clear()
 
-    async def changes_since_snapshot(self, call: str) -> FolderChanges:
+    async def changes_since_snapshot(self, call: str) -> RestorableChanges:
         """Return the file changes since the last snapshot, as events of `call`, and take the next snapshot."""
         async with self._lock:
             changes, unreadable = await run_to_completion(self._scan.changes_since)
-            found = FolderChanges(unsaved=summarized_paths(unreadable.unrecorded))
+            found = RestorableChanges(unsaved=summarized_paths(unreadable.unrecorded))
             for change in changes:
                 new_hash = "" if change.after is None else blob_hash(change.after)
                 if self._recorded.get(change.path) != new_hash:
