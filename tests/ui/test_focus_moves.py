@@ -14,6 +14,11 @@ from ui.shell.window_frame import WindowFrame
 from ui.style.theme import load_theme
 
 
+def focused_name(shell: QWidget) -> str:
+    focused: QWidget | None = shell.focusWidget()
+    return focused.objectName() if focused is not None else ""
+
+
 @contextmanager
 def focus_recorded(app: QApplication) -> Iterator[list[str]]:
     """Record the object names of the widgets that get the focus."""
@@ -42,17 +47,17 @@ def test_the_focus_moves_directly_to_where_it_belongs(qapp: QApplication, home: 
         await until(words.hasFocus, "the find bar")
         with focus_recorded(qapp) as focused:
             find(window, QAbstractButton, "run.find.close").click()
-            await until(lambda: shell.focusWidget() and shell.focusWidget().objectName() == steps, "the steps")
+            await until(lambda: focused_name(shell) == steps, "the steps")
             assert focused == [steps]
             focused.clear()
             window.actions_by_id["run.new"].trigger()
             await until(lambda: any(name.startswith("start") for name in focused), "the start page")
             assert next(filter(None, focused)).startswith("start")
             window.actions_by_id["page.overview"].trigger()
-            await until(lambda: shell.focusWidget() and shell.focusWidget().objectName() == "page.overview", "the page")
+            await until(lambda: focused_name(shell) == "page.overview", "the page")
             focused.clear()
             window.show_session(session)
-            await until(lambda: shell.focusWidget() and shell.focusWidget().objectName() == steps, "the steps again")
+            await until(lambda: focused_name(shell) == steps, "the steps again")
             assert [name for name in focused if name] == [steps]
 
     live(qapp, home, act)
@@ -63,7 +68,7 @@ def test_the_focus_goes_on_if_nothing_takes_it(qtbot: QtBot, tmp_path: Path) -> 
     qtbot.addWidget(window)
     content = QWidget()
     column = QVBoxLayout(content)
-    buttons = [QPushButton(name, objectName=name) for name in ("first", "second", "third")]
+    buttons = [QPushButton(name) for name in ("first", "second", "third")]
     for button in buttons:
         column.addWidget(button)
     window.set_content(content)
