@@ -29,6 +29,11 @@ def focus_recorded(app: QApplication) -> Iterator[list[str]]:
         app.focusChanged.disconnect(record)
 
 
+def focused_name(window: QWidget) -> str:
+    focused: QWidget | None = window.focusWidget()
+    return focused.objectName() if focused is not None else ""
+
+
 def test_the_focus_moves_directly_to_where_it_belongs(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window, shell = person.window, person.shell
@@ -42,17 +47,17 @@ def test_the_focus_moves_directly_to_where_it_belongs(qapp: QApplication, home: 
         await until(words.hasFocus, "the find bar")
         with focus_recorded(qapp) as focused:
             find(window, QAbstractButton, "run.find.close").click()
-            await until(lambda: shell.focusWidget() and shell.focusWidget().objectName() == steps, "the steps")
+            await until(lambda: focused_name(shell) == steps, "the steps")
             assert focused == [steps]
             focused.clear()
             window.actions_by_id["run.new"].trigger()
             await until(lambda: any(name.startswith("start") for name in focused), "the start page")
             assert next(filter(None, focused)).startswith("start")
             window.actions_by_id["page.overview"].trigger()
-            await until(lambda: shell.focusWidget() and shell.focusWidget().objectName() == "page.overview", "the page")
+            await until(lambda: focused_name(shell) == "page.overview", "the page")
             focused.clear()
             window.show_session(session)
-            await until(lambda: shell.focusWidget() and shell.focusWidget().objectName() == steps, "the steps again")
+            await until(lambda: focused_name(shell) == steps, "the steps again")
             assert [name for name in focused if name] == [steps]
 
     live(qapp, home, act)
@@ -63,7 +68,7 @@ def test_the_focus_goes_on_if_nothing_takes_it(qtbot: QtBot, tmp_path: Path) -> 
     qtbot.addWidget(window)
     content = QWidget()
     column = QVBoxLayout(content)
-    buttons = [QPushButton(name, objectName=name) for name in ("first", "second", "third")]
+    buttons = [QPushButton(name) for name in ("first", "second", "third")]
     for button in buttons:
         column.addWidget(button)
     window.set_content(content)

@@ -116,6 +116,8 @@ class SessionPane(QWidget):
                     self._announcer.finish(self._session_index.reader.full_text(self.session, update.entry.seq))
                 case Replied() | ReplyInterrupted():
                     self._announcer.skip("")
+                case _:
+                    pass
         text = self._live_output.reply_text(self.session)
         (self._announcer.follow if announce_them else self._announcer.skip)(text)
 

@@ -25,7 +25,7 @@ def show(look: Look, qtbot: QtBot) -> Callable[[bool], AskArea]:
         window.resize(780, 800)
         column = QVBoxLayout(window)
         area = AskArea(look, announces_requests=announces_requests)
-        field = QLineEdit(objectName="message")
+        field = QLineEdit()
         column.addWidget(area)
         column.addWidget(field)
         qtbot.addWidget(window)
