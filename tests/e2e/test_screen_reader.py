@@ -115,13 +115,17 @@ def test_every_control_has_a_name_and_a_role(
     assert {where: what for where, what in found.items() if what} == {}
 
 
-def test_a_new_question_is_announced(display: Screen, accessibility_bus: AccessibilityBus, home: Path) -> None:
+def test_a_new_question_gets_the_focus_and_is_read_once(
+    display: Screen, accessibility_bus: AccessibilityBus, home: Path
+) -> None:
     with closing(AccessibilityTree(accessibility_bus)) as tree:
         tree.subscribe_announcements()
         with running_program(display, home) as program:
-            SimulatedUser(display, program, tree).click("start.demo")
+            user = SimulatedUser(display, program, tree)
+            user.click("start.demo")
             assert tree.next_announcement().endswith(", running"), "the session that is shown now"
-            assert tree.next_announcement() == "Question: Which tone should the letter take?"
+            assert tree.next_announcement() == "I will read your notes and the agreement first."
+            user.wait_for_focus(name="Which tone should the letter take?", role="panel")
             program.wait_for_status("waiting")  # stored, so that the run can be stopped
             display.keys("ctrl+period")
             assert tree.next_announcement() == "Stopped"
@@ -136,9 +140,12 @@ def test_live_changes_and_selections_outside_of_the_focus_are_announced(
             user = SimulatedUser(display, program, tree)
             user.click("start.demo")
             assert tree.next_announcement().endswith(", running")
-            assert tree.next_announcement().startswith("Question: ")
+            user.wait_for_focus(name="Which tone should the letter take?", role="panel")
             display.keys("1", "Return")
-            assert tree.next_announcement().startswith("Write the letter to the landlord")
+            heard, said = "", list[str]()
+            while not heard.startswith("Write the letter to the landlord"):
+                said.append(heard := tree.next_announcement())
+            assert heard.endswith(". Finished") and any("The letter is ready" in text for text in said)
             display.keys("ctrl+k")
             user.wait_for_focus("palette.field")
             display.keys(*"usage")

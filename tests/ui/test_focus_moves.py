@@ -34,6 +34,11 @@ def focus_recorded(app: QApplication) -> Iterator[list[str]]:
         app.focusChanged.disconnect(record)
 
 
+def focused_name(window: QWidget) -> str:
+    focused: QWidget | None = window.focusWidget()
+    return focused.objectName() if focused is not None else ""
+
+
 def test_the_focus_moves_directly_to_where_it_belongs(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window, shell = person.window, person.shell

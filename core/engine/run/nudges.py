@@ -154,7 +154,7 @@ class _LastReply:
             reason = "the model ended without a change, and the task asks for one"
             yield Nudge(WHOLE_NUDGE.format(code), reason, _whole_text(code))
             yield Nudge(IDLE_NUDGE.format(call), reason)
-        elif self._text and _words(self._text) == _words(self._task):
+        elif not self._has_acted and self._text and _words(self._text) == _words(self._task):
             yield Nudge(PROMISE_NUDGE.format(call), "the model repeated your message as its reply")
         elif (self._asks_for_work() or missing_file(self._task, self._files)) and not self._has_acted:
             reason = "the model ended without a change or a command, and the task asks for one"

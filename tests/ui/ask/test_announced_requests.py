@@ -26,7 +26,6 @@ def show(look: Look, qtbot: QtBot) -> Callable[[bool], AskArea]:
         column = QVBoxLayout(window)
         area = AskArea(look, announces_requests=announces_requests)
         field = QLineEdit()
-        field.setObjectName("message")
         column.addWidget(area)
         column.addWidget(field)
         qtbot.addWidget(window)
