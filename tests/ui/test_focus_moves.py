@@ -14,11 +14,6 @@ from ui.shell.window_frame import WindowFrame
 from ui.style.theme import load_theme
 
 
-def focused_name(shell: QWidget) -> str:
-    focused: QWidget | None = shell.focusWidget()
-    return focused.objectName() if focused is not None else ""
-
-
 @contextmanager
 def focus_recorded(app: QApplication) -> Iterator[list[str]]:
     """Record the object names of the widgets that get the focus."""
