@@ -35,11 +35,20 @@ _QUESTION = re.compile(
     r"could i|can i|has|have)\b",
     re.IGNORECASE,
 )
+_POLITE_REQUEST = re.compile(
+    r"(?:(?<=^)|(?<=[.!?:;,]\s))(?:can|could|will|would) you\b(?: (?:kindly|maybe|please))*(?P<request>[^?\n]*)\?",
+    re.IGNORECASE,
+)
 _POLITE_ENDING = re.compile(r",?\s*\b(?:can|could|will|would) you(?: please)?\s*\?(?=\s|$)", re.IGNORECASE)
 # Words of sentences that ask for an answer, forbid something or praise it.
 _FOR_WORDS = re.compile(
     rf"\b(?:{_ANSWERING}|{_LOOKING}|answers?|describe|don'?t|explain|explanation|fine|good|great|ideas?|know|never|not|"
     r"okay|opinion|overview|perfect|summary|tell|understand|without|wonder(?:ing)?)\b",
+    re.IGNORECASE,
+)
+_THIS_FOLDER = re.compile(
+    r"\b(?:in|of) (?:my|our|the|these|this) (?:\w+ )?"
+    r"(?:code(?:base)?|director(?:y|ies)|files?|folder|project|repo(?:sitory)?)\b",
     re.IGNORECASE,
 )
 _PROMISE = re.compile(
@@ -135,10 +144,15 @@ def implies_work(task: str) -> bool:
     """
     if asks_for_work(task):
         return True
-    sentences = _SENTENCE.split(_POLITE_ENDING.sub(".", task.strip()))
+    sentences = _SENTENCE.split(_POLITE_ENDING.sub(".", _POLITE_REQUEST.sub(r"\g<request>.", task.strip())))
     if any("?" in sentence or _QUESTION.match(sentence) or _FOR_WORDS.search(sentence) for sentence in sentences):
         return False
     return any(named_files(sentence) for sentence in sentences)
+
+
+def is_about_folder(task: str) -> bool:
+    """Return whether a task is about what is in "this project", "our code" and the like."""
+    return bool(_THIS_FOLDER.search(task))
 
 
 def named_files(task: str) -> list[str]:

@@ -10,7 +10,7 @@ from core.domain.events import ExpectedReply
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
 from core.engine.run.run_context import RunContext
-from core.engine.run.task_reminder import code_to_write, missing_file, shortened, task_check
+from core.engine.run.task_reminder import code_to_write, existing_file, missing_file, shortened, task_check
 from core.engine.run.work_done import (
     check_state,
     has_acted,
@@ -27,12 +27,14 @@ from core.models.work_phrases import (
     asks_how,
     claims_work,
     implies_work,
+    is_about_folder,
     promises_work,
 )
 from core.models.written_call_reader import find_written_calls, task_of
 from core.tools.argument_check import argument_fault
 from core.tools.catalogue import ASK
 from core.tools.edit import EDIT
+from core.tools.read import READ
 from core.tools.run import RUN
 from core.tools.write import WRITE
 
@@ -52,6 +54,9 @@ REWRITE = "Call write with the whole corrected text of the file."
 CORRECT = "Call edit or write to correct the file."
 SHORT_BYTES = 1_500  # a small model rewrites files up to this size more reliably than it edits them
 CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
+LOOK_NUDGE = (
+    f"{NUDGE_PREFIX}, and you have not looked into any file. The task is: {{}} Call run or read first, then answer.]"
+)
 QUESTION_NUDGE = (
     f"{NUDGE_PREFIX}, and you have not asked the user. The task tells you to. Call ask_user with the question.]"
 )
@@ -159,6 +164,9 @@ class _LastReply:
         elif (self._asks_for_work() or missing_file(self._task, self._files)) and not self._has_acted:
             reason = "the model ended without a change or a command, and the task asks for one"
             yield Nudge(IDLE_NUDGE.format(call), reason)
+        elif self._run.has_compact_prompt and self._has_not_looked():
+            reason = "the model answered without looking into the files that your message is about"
+            yield Nudge(LOOK_NUDGE.format(shortened(self._task)), reason, _call(RUN.name, READ.name))
         elif self._run.has_compact_prompt and self._claims_work_falsely():
             reason = "the model reports work as done, and nothing has been changed or run"
             yield Nudge(IDLE_NUDGE.format(call), reason)
@@ -223,6 +231,12 @@ class _LastReply:
     def _asks_for_work(self) -> bool:
         """Return whether the task asks for work; for small models, which a nudge helps, also whether it may."""
         return implies_work(self._task) if self._run.has_compact_prompt else asks_for_work(self._task)
+
+    def _has_not_looked(self) -> bool:
+        """Return whether the task is about files in the folder, and no tool has been called in this session."""
+        if asks_how(self._task) or any(message.role == "tool" for message in self._conversation.messages):
+            return False
+        return is_about_folder(self._task) or existing_file(self._task, self._files)
 
     @property
     def _check_passed(self) -> bool:

@@ -218,9 +218,14 @@ def _ran(conversation: Conversation, command: str) -> bool:
 
 def missing_file(task: str, broker: FileBroker) -> str:
     """Return the name of a file that a task asks for and that does not exist; "" if there is none."""
-    has_source = any(_exists(name, broker) for name in named_files(task))
+    has_source = existing_file(task, broker)
     names = (*requested_files(task), *possible_results(task, has_source=has_source))
     return next((name for name in names if _exists(name, broker) is False), "")
+
+
+def existing_file(task: str, broker: FileBroker) -> bool:
+    """Return whether a task names a file that exists."""
+    return any(_exists(name, broker) for name in named_files(task))
 
 
 def _exists(name: str, broker: FileBroker) -> bool | None:

@@ -68,11 +68,11 @@ def test_a_command_without_output_says_so(tmp_path: Path) -> None:
 
 
 def run_compact(
-    tmp_path: Path, task: str, *answers: list[ServerAction], script: str = ""
+    tmp_path: Path, task: str, *answers: list[ServerAction], script: str = "", large: bool = False
 ) -> tuple[list[Any], str, list[Any]]:
     """Return the requests that follow the first, the text of a.txt at the end, and the events.
 
-    `script`: the text of b.sh.
+    `script`: the text of b.sh. `large`: a.txt is too large to be read ahead.
     """
     posts: list[Any] = []
     left: list[Any] = []
@@ -80,7 +80,7 @@ def run_compact(
     async def test() -> None:
         async with scripted_server(LISTING, *answers) as server, open_engine(tmp_path) as scene:
             scene.engine.settings.change(providers=(Provider(name="box", url=server.url),))
-            (scene.folder / "a.txt").write_text("one\n")
+            (scene.folder / "a.txt").write_text("one\n" * (1_000 if large else 1))
             if script:
                 (scene.folder / "b.sh").write_text(script)
             start = RunStarted("box/m", mode="auto", prompt_size="compact", boundary=MARK)
@@ -297,3 +297,14 @@ def test_a_statement_about_a_file_is_no_reason_to_do_nothing(tmp_path: Path) -> 
     writing = calling("write", path="a.txt", content="two\n")
     posts, text, _ = run_compact(tmp_path, "a.txt needs another number.", DONE, writing, DONE)
     assert text == "two\n" and required_tools(posts[0])
+
+
+def test_a_question_about_files_is_not_answered_without_looking(tmp_path: Path) -> None:
+    guess, looking = saying("It is 7."), calling("run", command="grep -c one a.txt")
+    for number, task in enumerate(("a.txt: how many lines has it?", "Where is the limit in this project set?")):
+        posts, _, _ = run_compact(tmp_path / f"{number}", task, guess, looking, saying("It is 1."), large=True)
+        assert [required_tools(post) for post in posts] == [["read", "run"], []]
+        assert "have not looked into any file" in posts[0]["messages"][-1]["content"]
+    for number, task in enumerate(("How do I count the lines of a.txt?", "What is 3 + 4?"), 2):
+        posts, _, _ = run_compact(tmp_path / f"{number}", task, guess, large=True)
+        assert posts == []

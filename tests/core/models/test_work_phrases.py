@@ -171,6 +171,8 @@ def test_the_one_file_with_code_that_a_task_changes(task: str, file: str) -> Non
         ("The client section of settings.ini needs a timeout of 30. Nothing else should change.", True),
         ("I've booked the hall. Tick that off in todo.md, would you?", True),
         ("deploy.yaml: 5 replicas, please", True),
+        ("The dates in trips.csv are wrong. Could you turn them into ISO dates? The rest stays as it is.", True),
+        ("Could you tell me what main.py prints?", False),
         ("rota.csv has to have Ann on Friday, thanks!", True),
         ("Fix the tests.", True),
         ("I found cleanup.sh on our server. What does it do?", False),
