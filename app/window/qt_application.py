@@ -1,4 +1,4 @@
-"""Creates the QApplication, or exits with an explanation if there is no display."""
+"""Creates the QApplication with its theme and icon, or exits with an explanation if there is no display."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ ICON = Path(__file__).resolve().parents[2] / "resources" / "journeyman.svg"
 THEMES = ("light", "dark", "contrast")
 
 
-def application() -> QApplication:
+def get_or_create_application() -> QApplication:
     """Return the application, creating it on first use. Exit the process with an error if no window can be opened."""
     app = QApplication.instance() or _create_application()
     assert isinstance(app, QApplication)
@@ -46,38 +46,39 @@ def set_window_icon(app: QApplication) -> None:
     app.setWindowIcon(QIcon(str(ICON)))
 
 
+def no_display_error(messages: list[str]) -> ErrorDetails:
+    """Return the error for a missing display, from the messages that Qt logged before it gave up."""
+    cause = " ".join(line for line in messages if line.strip()) or "Qt gave no reason."
+    has_display_variable = bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    if sys.platform.startswith("linux") and not has_display_variable:
+        cause = "Neither DISPLAY nor WAYLAND_DISPLAY is set, so there is no display."
+    return ErrorDetails(
+        "The window cannot be opened.",
+        cause,
+        "Start Journeyman from a desktop session, or use a command: `journeyman --help` lists them.",
+    )
+
+
 def _create_application() -> QApplication:
     """Create the application.
 
-    Qt aborts the process if it finds no display; a message handler then prints the reason.
+    Without a display, Qt logs a fatal message and aborts the process, so that no exception can be raised. A message
+    handler, which is installed only while the application is created, prints the reason and exits first.
     """
     messages: list[str] = []
 
-    def on_message(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
+    def exit_on_fatal_message(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
         if kind == QtMsgType.QtFatalMsg:
             terminal().print_error(no_display_error(messages))
             os._exit(FAILED)
         messages.append(text)
 
-    qInstallMessageHandler(on_message)
+    previous_handler = qInstallMessageHandler(exit_on_fatal_message)
     try:
         app = QApplication(["journeyman"])
         install_accessible_roles()
         return app
     finally:
-        qInstallMessageHandler(None)
+        qInstallMessageHandler(previous_handler)
         for line in messages:
             sys.stderr.write(f"{line}\n")
-
-
-def no_display_error(messages: list[str]) -> ErrorDetails:
-    """Return the error for a missing display, from the messages that Qt logged before it gave up."""
-    cause = " ".join(line for line in messages if line.strip()) or "Qt gave no reason."
-    names_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    if sys.platform.startswith("linux") and not names_display:
-        cause = "Neither DISPLAY nor WAYLAND_DISPLAY is set, so there is no display."
-    return ErrorDetails(
-        "The window cannot be opened.",
-        cause,
-        "Start it from a desktop session, or use a command: `journeyman --help` lists them.",
-    )

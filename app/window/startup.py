@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.process import data_folder
 from app.process.data_folder_lock import DataFolderLock, refuse_safe_mode
-from app.window.qt_application import application, theme_name
+from app.window.qt_application import get_or_create_application, theme_name
 from core.domain.problems import Problem
 from ui.base.window_state import WindowState
 from ui.shell.window_frame import WindowFrame
@@ -31,7 +31,7 @@ def open_window(folder: Path, files: Sequence[str] = (), *, safe: bool = False) 
         if code is not None:
             return code
     try:
-        app = application()
+        app = get_or_create_application()
         state = WindowState(folder, fresh=safe)
         shell = WindowFrame(load_theme(theme_name(app, state)), state)
         shell.show()

@@ -30,10 +30,10 @@ def split_arguments(command: KnownCommand, words: Sequence[str]) -> Recognized:
     while remaining:
         word = remaining.pop(0)
         if word == "--":
-            unexpected = [argument for argument in remaining if argument not in command.after]
-            if command.after and any(argument.startswith("-") for argument in unexpected):
+            unexpected = [argument for argument in remaining if argument not in command.options_after_dashes]
+            if command.options_after_dashes and any(argument.startswith("-") for argument in unexpected):
                 complete = False
-            operands += unexpected if command.after else remaining
+            operands += unexpected if command.options_after_dashes else remaining
             break
         if not word.startswith("-") or word == "-" or isinstance(word, GlobPattern):
             operands.append(word)

@@ -36,15 +36,16 @@ class KnownCommand:
     flags: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
     paths: frozenset[str] = frozenset()
-    after: frozenset[str] = frozenset()
-    needs: frozenset[str] = frozenset()
-    operands_need: frozenset[str] = frozenset()
-    unless: frozenset[str] = frozenset()
+    options_after_dashes: frozenset[str] = frozenset()
+    required_options: frozenset[str] = frozenset()
+    operands_require: frozenset[str] = frozenset()
+    excluded_options: frozenset[str] = frozenset()
     recurses: frozenset[str] = frozenset()
     secret_words: frozenset[str] = frozenset()
     number: bool = False
     single_dash: bool = False
-    most_operands: int | None = None
+    max_operands: int | None = None
+    awk_program: bool = False
     example: str = ""
     first_operand: re.Pattern[str] | None = None
     operands: re.Pattern[str] | None = None
@@ -80,8 +81,18 @@ class KnownProgram:
     commands: tuple[KnownCommand, ...]
 
 
-_SETS = ("flags", "values", "paths", "after", "needs", "operands_need", "unless", "recurses", "secret_words")
-_PLAIN = ("effect", "contents", "number", "single_dash", "most_operands", "example")
+_SETS = (
+    "flags",
+    "values",
+    "paths",
+    "options_after_dashes",
+    "required_options",
+    "operands_require",
+    "excluded_options",
+    "recurses",
+    "secret_words",
+)
+_PLAIN = ("effect", "contents", "number", "single_dash", "max_operands", "awk_program", "example")
 _OWN = (*_SETS, *_PLAIN, "first_operand", "operands")
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from core.domain.command_arguments import Recognized, is_option, is_plain, split_arguments
 from core.domain.command_tables import folder_reads
 from core.domain.known_commands import (
-    applies,
-    are_plain,
-    changes_nothing,
-    further_operands,
+    accepts_plain_operands,
+    entry_applies,
+    entry_only_reads,
     known_command,
     recognize,
+    undescribed_operands,
     without_harmless_globals,
 )
 from core.domain.query_commands import reads_database, reads_loopback
@@ -44,7 +44,7 @@ def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
     if command is None or (words[0] != command.words[0] and not enforced):
         return False
     recognized = split_arguments(command, words[len(command.words) :])
-    if not (recognized.complete and applies(recognized) and changes_nothing(recognized)):
+    if not (recognized.complete and entry_applies(recognized) and entry_only_reads(recognized)):
         return False
     return _has_safe_options(recognized) and _reads_named_files(recognized, words, enforced=enforced)
 
@@ -62,16 +62,16 @@ def _reads_named_files(recognized: Recognized, words: Sequence[str], *, enforced
     """Return whether the operands of a read-only command are patterns, or files that it names in the folder."""
     command, operands, reads = recognized.command, recognized.operands, folder_reads()
     if command.words in reads.no_operands:
-        needs_option_for_operands = bool(command.operands_need)  # which `changes_nothing` has looked for
-        return needs_option_for_operands or not further_operands(command, operands)
+        needs_option_for_operands = bool(command.operands_require)  # which `entry_only_reads` has looked for
+        return needs_option_for_operands or not undescribed_operands(command, operands)
     if command.words in reads.pattern_only:
         return enforced and _searches_work_tree(words, operands)
     if command.words in reads.pattern_first:
         if _has_pattern(recognized):
-            return are_plain(command, operands)
-        return bool(operands) and _is_pattern(words[0], operands[0]) and are_plain(command, operands[1:])
+            return accepts_plain_operands(command, operands)
+        return bool(operands) and _is_pattern(words[0], operands[0]) and accepts_plain_operands(command, operands[1:])
     is_listed = command.words in reads.paths or (enforced and command.words in reads.enforced)
-    return is_listed and are_plain(command, operands)
+    return is_listed and accepts_plain_operands(command, operands)
 
 
 def _is_pattern(program: str, word: str) -> bool:
@@ -119,8 +119,8 @@ def is_reading_client(argv: Sequence[str]) -> bool:
         and command.contents == "none"
         and not folder_reads().lists(command.words)
         and recognized.complete
-        and changes_nothing(recognized)
-        and are_plain(command, recognized.operands)
+        and entry_only_reads(recognized)
+        and accepts_plain_operands(command, recognized.operands)
     )
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from core.domain.command_arguments import is_option
 from core.domain.command_line import program_name, split_loosely
 from core.domain.command_tables import known_programs, program_sets, words_of
-from core.domain.known_commands import is_harmless
+from core.domain.known_commands import has_only_known_arguments
 
 # Options of git before the subcommand, without a value and with one.
 GIT_GLOBAL_FLAGS = words_of(
@@ -214,7 +214,7 @@ def irreversible_reason(
     program = program_name(argv[0])
     if program.startswith("mkfs."):
         return "`mkfs` cannot be undone"
-    if not is_harmless(argv) or (own_environment and program != "git"):
+    if not has_only_known_arguments(argv) or (own_environment and program != "git"):
         for line in _IRREVERSIBLE_BY_PROGRAM.get(program, ()):
             if _begins_like(line, argv):
                 return f"`{' '.join(line)}` cannot be undone"

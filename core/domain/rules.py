@@ -13,7 +13,7 @@ from core.domain.command_line import ParsedLine, UnclearLine, parse_line, progra
 from core.domain.command_tables import program_sets
 from core.domain.globs import matches
 from core.domain.irreversible_commands import irreversible_reason
-from core.domain.known_commands import covers, known_command, without_harmless_globals
+from core.domain.known_commands import known_command, rule_covers, without_harmless_globals
 from core.domain.permissions import RuleScope
 from core.domain.problems import Problem
 
@@ -130,7 +130,7 @@ def allows_part(rule: PermissionRule, part: tuple[str, ...]) -> bool:
         return False
     if pattern[-1] != ANY:
         return part == pattern
-    return covers(prefix, part[len(prefix) :])
+    return rule_covers(prefix, part[len(prefix) :])
 
 
 def may_match(rule: PermissionRule, example: str) -> bool:

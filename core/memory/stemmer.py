@@ -1,4 +1,15 @@
-"""Reduces English words to stems by Martin Porter's algorithm of 1980. Most words of other languages stay as is."""
+"""Reduces English words to stems by Martin Porter's algorithm of 1980. Most words of other languages stay as is.
+
+The differences from the algorithm as published:
+
+- An irregular form has the stem of its base form: *left* that of *leave*. Verbs and nouns are not told apart.
+- A final *s* is kept after *u* and *i*, as in *status* and *this*.
+- A final *y* becomes *i* only after a consonant that is not the first letter: *fly*, but not *say* or *by*.
+- British spellings count: *-isation* and *-ise*. *happily* has the stem of *happy*.
+- Words of fewer than three or more than 40 letters, and words with other characters than a to z, stay as is.
+
+Memories are indexed under these stems, so a change of a stem needs a migration that replaces it in the index.
+"""
 
 import re
 from collections.abc import Mapping
@@ -8,27 +19,26 @@ from types import MappingProxyType
 
 _VOWELS = frozenset("aeiou")
 
-# Stems of irregular forms, which Porter's rules cannot find.
+# The irregular forms of words, which the rules would give a stem other than that of their base form.
 _IRREGULAR_FORMS = {
-    "be": "am is are was were been being",
-    "have": "has had having",
-    "do": "does did done doing",
-    "go": "goes went gone going",
-    "get": "got gotten getting",
-    "make": "made making",
+    "be": "am is are was were been",
+    "have": "has had",
+    "do": "does did done",
+    "go": "goes went gone",
+    "get": "got gotten",
+    "make": "made",
     "take": "took taken",
-    "run": "ran running",
-    "write": "wrote written writing",
-    "read": "reading",
+    "run": "ran",
+    "write": "wrote written",
     "see": "saw seen",
     "give": "gave given",
     "come": "came",
     "know": "knew known",
-    "think": "thought thinks",
+    "think": "thought",
     "find": "found",
-    "say": "said says",
+    "say": "said",
     "tell": "told",
-    "leave": "left leaving",
+    "leave": "left",
     "feel": "felt",
     "bring": "brought",
     "buy": "bought",
@@ -85,13 +95,13 @@ _IRREGULAR_FORMS = {
     "mouse": "mice",
     "good": "better best",
     "bad": "worse worst",
-    "paint": "painting",
 }
-IRREGULAR: Mapping[str, str] = MappingProxyType(
-    {form: stem for stem, forms in _IRREGULAR_FORMS.items() for form in forms.split()}
+BASE_FORMS: Mapping[str, str] = MappingProxyType(
+    {form: base for base, forms in _IRREGULAR_FORMS.items() for form in forms.split()}
 )
 
-# The suffixes of the steps 2, 3 and 4 of the algorithm, and in steps 2 and 3 what replaces each.
+# The suffixes of the steps 2, 3 and 4 of the algorithm, and in steps 2 and 3 what replaces each. The first that fits
+# is taken, so a suffix stands before those that it ends with: *ational* before *tional*, *ization* before *ation*.
 _STEP_2 = {
     "ational": "ate",
     "tional": "tion",
@@ -125,8 +135,7 @@ _STEMMED_WORD = re.compile(r"[a-z]{3,40}")
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Return the stem of a word, which has to be in lower case."""
-    if word in IRREGULAR:
-        return IRREGULAR[word]
+    word = BASE_FORMS.get(word, word)
     if not _STEMMED_WORD.fullmatch(word):
         return word
     word = _without_past_ending(_singular(word))

@@ -16,7 +16,7 @@ from core.domain.problems import Problem
 
 APPLICATION_ID = 0x4A4E5259  # "JNRY", which marks an SQLite file as ours
 # The version of schema.sql. A new file gets that schema at once, because running all migrations takes much longer.
-SNAPSHOT_VERSION = 19
+SNAPSHOT_VERSION = 20
 
 Migration = Callable[[sqlite3.Connection], None]
 

@@ -40,12 +40,12 @@ own = builtins.__import__
 import_qt()
 assert builtins.__import__ is own
 from app.window import startup
-from app.window.qt_application import application, theme_name
+from app.window.qt_application import get_or_create_application, theme_name
 from ui.shell.window_frame import WindowFrame
 from ui.style.theme import load_theme
 from ui.base.window_state import WindowState
 
-qt, state = application(), WindowState(Path(sys.argv[1]))
+qt, state = get_or_create_application(), WindowState(Path(sys.argv[1]))
 shell = WindowFrame(load_theme(theme_name(qt, state)), state)
 shell.show()
 startup.wait_for_paint(qt, shell)

@@ -9,7 +9,7 @@ from statistics import median
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtTest import QTest
 
-from app.window.qt_application import application
+from app.window.qt_application import get_or_create_application
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.domain.untrusted_file import UntrustedFile
@@ -54,7 +54,7 @@ class _Contents:
 
 def measure_changes() -> Iterator[Measurement]:
     """Measure many files, and one large file, both unified and side by side."""
-    qt = application()
+    qt = get_or_create_application()
     look = Look(load_theme("dark"), load_fonts())
     apply_theme(qt, look.theme, look.fonts)
     contents = _Contents()

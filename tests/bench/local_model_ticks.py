@@ -41,7 +41,7 @@ def main(home: Path) -> None:
 
     import_qt()
     from app.window.desktop_app import DesktopApp
-    from app.window.qt_application import application
+    from app.window.qt_application import get_or_create_application
     from app.window.startup import wait_for_paint
     from core.domain.events import RunStarted
     from ui.base.window_loop import WindowLoop
@@ -49,7 +49,7 @@ def main(home: Path) -> None:
     from ui.shell.window_frame import WindowFrame
     from ui.style.theme import load_theme
 
-    app, state, work = application(), WindowState(home), home / "work"
+    app, state, work = get_or_create_application(), WindowState(home), home / "work"
     work.mkdir()
     shell = WindowFrame(load_theme("dark"), state)
     shell.show()

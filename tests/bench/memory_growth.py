@@ -16,7 +16,7 @@ SCRIPT = """
 import asyncio, json, sys
 from pathlib import Path
 from app.window.startup import wait_for_paint
-from app.window.qt_application import application, theme_name
+from app.window.qt_application import get_or_create_application, theme_name
 from core.domain.events import RunStarted
 from core.domain.text import Text
 from tests.e2e.process_health import memory_and_handles
@@ -25,7 +25,7 @@ from ui.style.theme import load_theme
 from ui.base.window_state import WindowState
 
 home, given = Path(sys.argv[1]), json.loads(sys.argv[2])
-qt, state = application(), WindowState(home)
+qt, state = get_or_create_application(), WindowState(home)
 shell = WindowFrame(load_theme(theme_name(qt, state)), state)
 shell.show()
 wait_for_paint(qt, shell)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.dispatch import import_qt
 from app.window.desktop_app import SWITCH_INTERVAL_S, DesktopApp
-from app.window.qt_application import application
+from app.window.qt_application import get_or_create_application
 from app.window.startup import wait_for_paint
 from core.domain.events import RunStarted
 from core.domain.text import Text
@@ -43,7 +43,7 @@ def measure_faults() -> Iterator[Measurement]:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     import_qt()
     with scratch_folder() as folder:
-        app = application()
+        app = get_or_create_application()
         state = WindowState(folder)
         shell = WindowFrame(load_theme("dark"), state)
         shell.show()

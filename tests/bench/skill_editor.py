@@ -10,7 +10,7 @@ from typing import NamedTuple
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.window.qt_application import application
+from app.window.qt_application import get_or_create_application
 from tests.bench.benchmark import Measurement, percentile
 from ui.skills.editor import SkillEditor
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
@@ -38,7 +38,7 @@ class Times(NamedTuple):
 
 def measure_editor() -> Iterator[Measurement]:
     """Measure both with and without the preview, and with and without line wrapping."""
-    qt = application()
+    qt = get_or_create_application()
     look = Look(load_theme("dark"), load_fonts())
     apply_theme(qt, look.theme, look.fonts)
     editor = SkillEditor(look)

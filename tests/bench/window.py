@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit
 
 from app.window.desktop_app import DesktopApp
-from app.window.qt_application import application
+from app.window.qt_application import get_or_create_application
 from app.window.startup import wait_for_paint
 from core.domain.clock import SECOND, now
 from core.domain.events import RunStarted
@@ -62,11 +62,11 @@ from pathlib import Path
 from app.dispatch import import_qt
 import_qt()
 from app.window.startup import wait_for_paint
-from app.window.qt_application import application, theme_name
+from app.window.qt_application import get_or_create_application, theme_name
 from ui.shell.window_frame import WindowFrame
 from ui.style.theme import load_theme
 from ui.base.window_state import WindowState
-qt, state = application(), WindowState(Path(sys.argv[1]))
+qt, state = get_or_create_application(), WindowState(Path(sys.argv[1]))
 shell = WindowFrame(load_theme(theme_name(qt, state)), state)
 shell.show()
 wait_for_paint(qt, shell)
@@ -78,12 +78,12 @@ from pathlib import Path
 from app.dispatch import import_qt
 import_qt()
 from app.window.startup import wait_for_paint
-from app.window.qt_application import application, theme_name
+from app.window.qt_application import get_or_create_application, theme_name
 from ui.shell.window_frame import WindowFrame
 from ui.style.theme import load_theme
 from ui.base.window_state import WindowState
 home = Path(sys.argv[1])
-qt, state = application(), WindowState(home)
+qt, state = get_or_create_application(), WindowState(home)
 shell = WindowFrame(load_theme(theme_name(qt, state)), state)
 shell.show()
 wait_for_paint(qt, shell)
@@ -199,7 +199,7 @@ def _close(shell: WindowFrame, content: MainWindow, reader: Reader) -> None:
 def _list(home: Path) -> Measurement:
     at = now()
     _fill(home, [SessionRow(f"s{n}", f"Session {n}", "/tmp", updated_at=at - n * 300 * SECOND) for n in range(3_000)])
-    shell, content, reader = _opened(application(), home)
+    shell, content, reader = _opened(get_or_create_application(), home)
 
     def show() -> None:
         content.open_log(reader)
@@ -243,7 +243,7 @@ def _write_long(home: Path, steps: int) -> None:
 
 def _session(home: Path, steps: int, goal: int) -> Iterator[Measurement]:
     _write_long(home, steps)
-    shell, content, reader = _opened(application(), home)
+    shell, content, reader = _opened(get_or_create_application(), home)
     content.open_log(reader)
     content.show_session("short")
     shell.repaint()
@@ -275,7 +275,7 @@ def _session(home: Path, steps: int, goal: int) -> Iterator[Measurement]:
 
 def _find(home: Path) -> Measurement:
     """Measure searching within a run: the time to the first match for each query, and to the next match."""
-    shell, content, reader = _opened(application(), home)
+    shell, content, reader = _opened(get_or_create_application(), home)
     content.open_log(reader)
     content.show_session("long")
     content.view.page.open_find()
@@ -301,7 +301,7 @@ def _memory(home: Path) -> Measurement:
 
 def _streaming(home: Path) -> Iterator[Measurement]:
     """Measure typing and scrolling in the real program while eight runs stream."""
-    app = application()
+    app = get_or_create_application()
     home.mkdir()
     state = WindowState(home)
     shell = WindowFrame(load_theme("dark"), state)

@@ -81,10 +81,10 @@ def _paint_in_process(folder: Path, home: Path, screen: Path, scale: int, names:
 
 
 def _paint_all(folder: Path, home: Path, scale: str, names: Sequence[str]) -> None:
-    from app.window.qt_application import application
+    from app.window.qt_application import get_or_create_application
     from tests.screens.screens import screens
 
-    app = application()
+    app = get_or_create_application()
     for theme in THEMES[int(scale)]:
         for name, widget in screens(home, theme, SIZE):
             if names and name not in names:

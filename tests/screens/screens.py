@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QPushButton, QToolButton, 
 from app.process import data_folder
 from app.process.crash import format_report
 from app.window.crash_reporter import CrashReporter
-from app.window.qt_application import application
+from app.window.qt_application import get_or_create_application
 from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
 from core.domain.schedule import Schedule
@@ -147,7 +147,7 @@ class _Stage:
     def __init__(self, home: Path, theme_name: str, size: tuple[int, int], place: Path) -> None:
         state = WindowState(place)
         theme, fonts = load_theme(theme_name), load_fonts()
-        apply_theme(application(), theme, fonts)
+        apply_theme(get_or_create_application(), theme, fonts)
         self.shell = WindowFrame(theme, state)
         self.shell.resize(*size)
         self.window = MainWindow(self.shell, Look(theme, fonts), Selection(), state, data_folder=ROOM)
@@ -479,7 +479,7 @@ def _wait_until_armed(asking: object) -> None:
 def _wait_while(condition: Callable[[], bool]) -> None:
     over = QDeadlineTimer(WAIT_MS)
     while condition() and not over.hasExpired():
-        application().processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 50)
+        get_or_create_application().processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 50)
 
 
 def _replayed(dialog: ReplayDialog) -> ReplayDialog:

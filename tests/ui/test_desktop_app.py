@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton,
 from shiboken6 import isValid
 
 from app.window.desktop_app import DesktopApp
-from app.window.qt_application import application
+from app.window.qt_application import get_or_create_application
 from app.window.startup import wait_for_paint
 from core.domain.events import RunStarted
 from core.domain.text import Text
@@ -39,7 +39,7 @@ Found = TypeVar("Found")
 @pytest.fixture(autouse=True)
 def same_application(qapp: QApplication) -> None:
     """Use the application as the program sets it up; it changes the application name, which other tests ignore."""
-    application()
+    get_or_create_application()
 
 
 async def until(look: Callable[[], Found | None], what: str) -> Found:

@@ -71,7 +71,8 @@ class ImportController(QObject):
         self._timer = QTimer(self, interval=TICK_MS)
         self._timer.timeout.connect(self._show_progress)
         window.status.cancel_requested.connect(self.cancel)
-        tasks.start(self._show_indexing(), "index imports")
+        self._indexing: asyncio.Task[None] | None = None
+        self._follow_indexing()
 
     def open(self) -> None:
         dialog = SessionImportDialog(self._window.look, self._window)
@@ -91,12 +92,13 @@ class ImportController(QObject):
         """Import files. If an import is in progress, they are imported after its files."""
         if not paths:
             return
-        if self._import is None:
-            self._window.notice.resolve(FAILED_FILES)
-            self._import = current = _Import()
-            current.task = self._tasks.start(self._import_queued(current), "import")
-            self._timer.start()
-        self._import.queue.extend(paths)
+        if self._import is not None:
+            self._import.queue.extend(paths)
+            return
+        self._window.notice.resolve(FAILED_FILES)
+        self._import = current = _Import(queue=deque(paths))
+        current.task = self._tasks.start(self._import_queued(current), "import")
+        self._timer.start()
 
     def cancel(self) -> None:
         """Cancel the import. What was read of a file is kept; importing the file again continues from there."""
@@ -140,7 +142,12 @@ class ImportController(QObject):
             current.problems.append(problem)
 
     def _end_import(self, ended: _Import) -> None:
-        """Report which files were imported and which were not."""
+        """Report which files were imported and which were not, and let the next import begin.
+
+        An import that was canceled has ended already; its task may still fail later.
+        """
+        if self._import is not ended:
+            return
         self._import = None
         self._timer.stop()
         self._window.status.show_work("")
@@ -151,7 +158,7 @@ class ImportController(QObject):
                 self._window.show_error(problem.details, FAILED_FILES)
         if ended.results:
             self._window.toast.show_message(self._summary(ended.results))
-        self._tasks.start(self._show_indexing(), "index imports")
+        self._follow_indexing()
 
     def _summary(self, results: "Sequence[SessionImportResult]") -> str:
         if not any(result.added_events for result in results):
@@ -178,6 +185,12 @@ class ImportController(QObject):
         if self._dialog:
             self._dialog.accept()
         self._window.show_session(session)
+
+    def _follow_indexing(self) -> None:
+        """Show the progress of the search index from now on, instead of what an earlier task still shows."""
+        if self._indexing is not None:
+            self._indexing.cancel()
+        self._indexing = self._tasks.start(self._show_indexing(), "index imports")
 
     async def _show_indexing(self) -> None:
         """Show the progress of the search index, which is updated in the background after an import."""

@@ -19,7 +19,7 @@ from core.domain.folder_reading import (
     words_without_pattern,
 )
 from core.domain.irreversible_commands import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
-from core.domain.known_commands import changes_nothing, only_reads, recognize
+from core.domain.known_commands import entry_only_reads, only_reads, recognize
 from core.domain.sensitive_paths import is_git, is_hidden_from_commands, is_secret, shows_secrets
 from core.domain.shell_words import ANY_NAMES, GlobPattern
 from core.engine.policy.folder_inspection import MAX_MATCHES
@@ -301,7 +301,7 @@ def only_handles_text(line: ReadLine) -> bool:
         recognized = recognize(part)
         if not (recognized and recognized.complete) and not _is_builtin(part):
             return False
-        if recognized and not changes_nothing(recognized) and recognized.command.words[0] not in DATA_PROGRAMS:
+        if recognized and not entry_only_reads(recognized) and recognized.command.words[0] not in DATA_PROGRAMS:
             return False
     return True
 

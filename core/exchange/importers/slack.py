@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.exchange.importers.export_archive import is_zip, member_names, read_documents
 from core.exchange.importers.message_parts import dict_or_empty, dicts
@@ -21,6 +21,13 @@ from core.exchange.importers.session_builder import SessionBuilder
 INDEXES = ("channels.json", "groups.json", "dms.json", "mpims.json")
 MENTION = re.compile(r"<@(?P<user>\w+)(?:\|[^>]*)?>")
 LINK = re.compile(r"<(?P<url>https?://[^|>]+)(?:\|(?P<label>[^>]*))?>")
+
+
+class _ChannelMessage(NamedTuple):
+    """A message of a channel as exported, and the names of all users by their IDs."""
+
+    message: dict[str, Any]
+    user_names: dict[str, str]
 
 
 class SlackImporter:
@@ -53,20 +60,20 @@ class SlackImporter:
             times = [message.get("ts") for message in messages]
             records = list_records(key, messages, file_bytes=size, identities=times)
             for record, message in zip(records, messages, strict=True):
-                yield record._replace(value={"message": message, "user_names": user_names})
+                yield record._replace(value=_ChannelMessage(message, user_names))
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         if isinstance(record.value, SessionDetails):
             builder.set_details(**record.value.values)
             return True
-        message, user_names = record.value["message"], record.value["user_names"]
+        message, user_names = record.value
         text = _text(message, user_names)
         if not text or message.get("type") != "message" or message.get("subtype") in ("channel_join", "channel_leave"):
             return False
         timestamp = message.get("ts")
         is_thread_reply = message.get("thread_ts") not in (None, timestamp)
         author = _author(message, user_names) + (" (in a thread)" if is_thread_reply else "")
-        builder.add_user_message(f"{author}: {text}", parse_time(float(timestamp)) if timestamp else 0)
+        builder.add_user_message(f"{author}: {text}", _sent_at(timestamp))
         return True
 
 
@@ -90,6 +97,14 @@ def _author(message: dict[str, Any], user_names: dict[str, str]) -> str:
     profile = dict_or_empty(message.get("user_profile"))
     name = user_names.get(str(message.get("user"))) or profile.get("real_name") or message.get("username")
     return str(name or "Unknown")
+
+
+def _sent_at(timestamp: object) -> int:
+    """Return the time of a Slack timestamp such as "1700000000.000100", 0 if it is missing or malformed."""
+    try:
+        return parse_time(float(str(timestamp)))
+    except ValueError:
+        return 0
 
 
 def _user_name(user: dict[str, Any]) -> str:

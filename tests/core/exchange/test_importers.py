@@ -407,6 +407,24 @@ def test_the_export_of_a_chat_service_is_imported_as_a_zip(tmp_path: Path) -> No
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("timestamp", ["soon", ["1700000000"], True, "nan"])
+def test_a_slack_message_with_a_malformed_time_is_imported(timestamp: object, tmp_path: Path) -> None:
+    channel = tmp_path / "general"
+    channel.mkdir()
+    (tmp_path / "channels.json").write_text('[{"id": "C1", "name": "general"}]', "utf-8")
+    (tmp_path / "users.json").write_text('[{"id": "U1", "name": "ada"}]', "utf-8")
+    message = {"type": "message", "user": "U1", "text": "The reef is near.", "ts": timestamp}
+    (channel / "2026-01-01.json").write_text(json.dumps([message]), "utf-8")
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            brought = await made.exchange.import_file(tmp_path / "channels.json")
+            messages = [event for event in await made.events(brought.sessions[0]) if isinstance(event, UserMessage)]
+            assert ["The reef is near." in str(event.text) for event in messages] == [True]
+
+    asyncio.run(main())
+
+
 def test_a_zip_of_something_else_is_refused(tmp_path: Path) -> None:
     packed = tmp_path / "other.zip"
     with zipfile.ZipFile(packed, "w") as archive:

@@ -374,7 +374,7 @@ from pathlib import Path
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from app.window.qt_application import application
+from app.window.qt_application import get_or_create_application
 from tests.ui.skills.test_page import SKILL, opened, save_skill, wait_until_open
 from tests.ui.test_desktop_app import live
 
@@ -390,7 +390,7 @@ async def act(person):
         QTest.keyClick(source, "abcdefghij"[len(page.view.editor.text()) % 10])
         await asyncio.sleep(0.005)
 
-live(application(), Path(sys.argv[1]), act)
+live(get_or_create_application(), Path(sys.argv[1]), act)
 """
 
 
