@@ -53,7 +53,8 @@ def contradicts(a: str, b: str) -> bool:
     is_same_topic = len(common) / len(content_a | content_b) >= MIN_COMMON_SHARE
     if is_same_topic and (_differ_in_negation(words_a, words_b) or _use_opposites(content_a, content_b)):
         return True
-    return len(common) >= MIN_WORDS - 1 and _differ_in_one_word(words_a, words_b)
+    # The word in which they differ is a content word of each, in addition to the common ones.
+    return len(common) + 1 >= MIN_WORDS and _differ_in_one_word(words_a, words_b)
 
 
 def paraphrase_contradicts(a: str, b: str) -> bool:
@@ -109,9 +110,9 @@ def _differ_in_negation(words_a: Sequence[str], words_b: Sequence[str]) -> bool:
     if _is_negated(words_a) == _is_negated(words_b):
         return False
     negated = _words_after(words_a, NEGATIONS) | _words_after(words_b, NEGATIONS)
-    rejected = _words_after(words_a, _PREFERENCES) | _words_after(words_b, _PREFERENCES)
-    only_rejects = bool(negated) and negated <= rejected
-    return not only_rejects
+    dispreferred = _words_after(words_a, _PREFERENCES) | _words_after(words_b, _PREFERENCES)
+    negates_something_else = bool(negated - dispreferred)
+    return negates_something_else or not negated
 
 
 def _words_after(words: Sequence[str], markers: Set[str]) -> set[str]:

@@ -129,6 +129,8 @@ def test_an_image_is_reduced_to_the_width_of_the_text_and_never_enlarged(look: L
         assert document.idealWidth() <= width
         assert size("wide.png").width() == width - 20 and size("tall.png").height() <= 420
         assert size("logo.png").width() <= 300
+    loaded = images.find("logo.png")
+    assert loaded is not None and loaded.image.devicePixelRatio() == 1.0
 
 
 def test_an_answer_shows_a_bounded_number_of_images(look: Look, images: AnswerImages) -> None:

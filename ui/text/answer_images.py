@@ -58,8 +58,10 @@ class AnswerImages(QObject):
         """Store a loaded image. If the images take too much memory, discard the oldest ones."""
         self._known[path] = image
         self._known.move_to_end(path)
-        while len(self._known) > 1 and sum(each.image.sizeInBytes() for each in self._known.values()) > CACHE_BYTES:
-            forgotten, _ = self._known.popitem(last=False)
+        cached_bytes = sum(known.image.sizeInBytes() for known in self._known.values())
+        while len(self._known) > 1 and cached_bytes > CACHE_BYTES:
+            forgotten, oldest = self._known.popitem(last=False)
+            cached_bytes -= oldest.image.sizeInBytes()
             self._checked.discard(forgotten)
         self.changed.emit(path)
 
@@ -130,6 +132,7 @@ def fit_images(document: QTextDocument, images: AnswerImages, look: Look, width:
     for name, available in room.items():
         if known := images.find(image_of_link(name)):
             limit = QSize(max(1, available), look.size(SHOWN_HEIGHT)) * pixel_ratio
-            shown = on_light_ground(reduced(known.image, limit))
+            # A copy, because the functions return the cached image itself if they have nothing to change.
+            shown = QImage(on_light_ground(reduced(known.image, limit)))
             shown.setDevicePixelRatio(pixel_ratio)
             document.addResource(QTextDocument.ResourceType.ImageResource.value, QUrl(name), shown)
