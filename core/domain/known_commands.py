@@ -1,4 +1,4 @@
-"""Recognizes commands that the tables describe, and tells which of them only read or are covered by a saved rule.
+"""Recognizes commands that the tables describe, and reports which of them only read or are covered by a saved rule.
 
 - A *program* of the tables has one *entry* for each of its verbs, or a single entry. *Global options* precede the verb.
 - An entry *applies* to a command that has one of the options that the entry requires, and none that it excludes.

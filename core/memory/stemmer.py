@@ -101,7 +101,7 @@ BASE_FORMS: Mapping[str, str] = MappingProxyType(
 )
 
 # The suffixes of the steps 2, 3 and 4 of the algorithm, and in steps 2 and 3 what replaces each. The first that fits
-# is taken, so a suffix stands before those that it ends with: *ational* before *tional*, *ization* before *ation*.
+# is taken, so a suffix is before those that it ends with: *ational* before *tional*, *ization* before *ation*.
 _STEP_2 = {
     "ational": "ate",
     "tional": "tion",

@@ -9,21 +9,19 @@ import pytest
 from PySide6.QtCore import QObject, QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QListWidget, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QListWidget, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
 from tests.screens.sample_data_folder import make
 from tests.screens.screens import screens
-from tests.ui.ask.permissions import command
 from tests.ui.hands import find
 from tests.ui.test_desktop_app import Person, activate, live, until
 from tests.ui.test_terminal_in_window import has_ended, script
-from ui.ask.cards import PermissionCard
 from ui.dialogs.session_import_dialog import FoundTranscript, SessionImportDialog
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.keyboard_focus import VISIBLE_FOCUS, FocusFrame, KeyboardFocus
+from ui.widgets.keyboard_focus import VISIBLE_FOCUS, KeyboardFocus
 from ui.widgets.labels import TextField
 
 SEEN = 12  # pixels that have to change at least
@@ -143,21 +141,6 @@ def test_a_tab_opened_by_its_shortcut_and_the_areas_of_f6_show_the_focus(
             assert pixels_that_show_the_focus(part) >= SEEN, (pressed, modifier, part)
 
     live(qapp, home, act)
-
-
-@pytest.mark.usefixtures("keyboard_focus")
-def test_the_frame_of_a_request_is_that_of_its_card_and_not_over_its_text(look: Look, qtbot: QtBot) -> None:
-    parent = QWidget()
-    qtbot.addWidget(parent)
-    card = PermissionCard(look, [command("make")])
-    QVBoxLayout(parent).addWidget(card)
-    with qtbot.waitActive(parent):
-        parent.show()
-    press_in(parent, Qt.Key.Key_Q, CONTROL)
-    card.focus_form()
-    frame, form = parent.findChildren(FocusFrame)[-1], card.form
-    edges = QRect(form.mapTo(parent, QPoint()), form.size()).adjusted(-8, -8, 8, 8)
-    assert QRect(frame.mapTo(parent, QPoint()), frame.size()).contains(edges)
 
 
 @pytest.mark.usefixtures("keyboard_focus")

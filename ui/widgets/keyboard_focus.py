@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPalette, QWindow
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QPlainTextEdit, QTextEdit, QWidget
 from shiboken6 import isValid
 
-from ui.widgets.accent_frame import AccentFrame
 from ui.widgets.paint import draw_frame
 
 KEY_EVENTS: Final = (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress)
@@ -20,7 +19,7 @@ class KeyboardFocus(QObject):
     """Shows the focus in all windows of the application, unless a click was the last input.
 
     Qt itself shows it only after Tab, and hides it when a shortcut moves the focus. Lists, texts and other areas, which
-    Qt does not mark at all, get a frame. The frame of the form in a card is at the edges of the card, off its text.
+    Qt does not mark at all, get a frame.
     """
 
     def __init__(self, app: QApplication, parent: QObject) -> None:
@@ -57,8 +56,7 @@ class KeyboardFocus(QObject):
         focused.window().setAttribute(VISIBLE_FOCUS, is_visible)
         (focused.viewport() if isinstance(focused, QAbstractScrollArea) else focused).update()
         if is_visible and _needs_frame(focused):
-            parent = focused.parentWidget()
-            self._frame = FocusFrame(parent if isinstance(parent, AccentFrame) else focused)
+            self._frame = FocusFrame(focused)
 
     # Overridden Qt methods
 

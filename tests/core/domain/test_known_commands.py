@@ -1,4 +1,4 @@
-"""Commands of the tables: which entry they have, and what of it their operands and options leave."""
+"""Commands of the tables: which entry they have, and which part of the entry their operands and options leave."""
 
 from core.domain.known_commands import known_command, only_reads, recognize, without_harmless_globals
 
