@@ -67,8 +67,6 @@ from core.tools.mcp_tools import mcp_tool_specs
 from core.tools.tool import Tool
 from core.tools.tool_context import ToolContext
 
-NO_OUTPUT = "(no output)"
-EMPTY_CONTENT = "(empty)"
 CLOCK_CHECK_S = 30.0
 
 CallExecutor = Callable[[Tool, str, Any, ToolContext, dict[str, str]], Awaitable[ExecutedCall]]
@@ -372,12 +370,8 @@ class RunContext:
     def model_text(self, text: Text) -> str:
         """Return a text as sent to the model: untrusted content is marked as data, with secrets redacted."""
         source = self.conversation.permissions.sources.get(text)
-        if source is None:
-            return self.full_text(text)
         content = self.full_text(text)
-        if not content.strip():  # Small models repeat a call whose result is only an empty pair of tags.
-            return NO_OUTPUT if source.origin == "command" else EMPTY_CONTENT
-        return mark_and_redact(content, source, self.boundary())
+        return content if source is None else mark_and_redact(content, source, self.boundary())
 
     def last_reply_text(self) -> str:
         """Return the text of the last reply, or "" if there is none."""

@@ -67,6 +67,7 @@ TOO_LONG_REASON = "its server found it too long"
 # The time before such an event was spent waiting for the user, so it does not count against the time limit.
 USER_TIME_EVENTS = (QuestionAnswered, PermissionDecided, ModeChanged, RunResumed, RunStarted, RunInterrupted)
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
+NO_OUTPUT = Text("(no output)")
 MAX_GAP = 25 * 60 * 60 * SECOND  # longest time between two events that counts as working time: a command may take a day
 
 
@@ -454,8 +455,9 @@ class Conversation:
             self.warned.add(event.limit)
 
     def _add_result(self, call: str, output: Text, failed: bool = False, attached: tuple[Attachment, ...] = ()) -> None:
-        """Add the result of a pending call to the messages."""
+        """Add the result of a pending call to the messages. An empty one is put into words for small models."""
         if tool_call := self.pending.pop(call, None):
+            output = output if output.head.strip() or attached else NO_OUTPUT
             loads_skill = call in self.skills_used and not self.skills_used[call].file
             category = SKILLS if loads_skill else f"{RESULTS_PREFIX}{tool_call.tool}"
             message = Message(

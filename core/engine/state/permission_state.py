@@ -78,7 +78,7 @@ class PermissionState:
 
     def add_result(self, call: str, text: Text, source: ContentSource | None) -> None:
         """Record the result of a call, as sent to the model. `source` is its untrusted source, or None."""
-        if source:
+        if source and text.head.strip():  # An empty text is equal to each other empty text, such as that of a reply.
             self.sources[text] = source
         if call in self._untrusted_calls:
             self._untrusted_calls.discard(call)

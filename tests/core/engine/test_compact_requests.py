@@ -67,6 +67,12 @@ def test_a_command_without_output_says_so(tmp_path: Path) -> None:
     assert result == "(no output)"
 
 
+def test_a_reply_without_text_stays_empty_after_a_command_without_output(tmp_path: Path) -> None:
+    posts, _, _ = run_compact(tmp_path, "Run true.", calling("run", command="true"), DONE)
+    replies = [message["content"] for message in posts[-1]["messages"] if message["role"] == "assistant"]
+    assert replies == [None] and posts[-1]["messages"][-1]["content"] == "(no output)"
+
+
 def run_compact(
     tmp_path: Path, task: str, *answers: list[ServerAction], script: str = "", large: bool = False
 ) -> tuple[list[Any], str, list[Any]]:
