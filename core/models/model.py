@@ -50,9 +50,10 @@ class Request:
         purpose: the purpose of the request, such as a review or a summary; "" for a turn of the agent.
         output_schema: a JSON schema that the reply must match.
         required_calls: if not empty, the reply must be a call of one of these tools, written as JSON. Providers that
-            cannot
-            enforce that ignore it.
+            cannot enforce that ignore it.
         asked_file: if set, the reply must give the new text of this file in a code block, which becomes a call.
+        missing_file: a file that the task asks for and that does not exist yet, or "". A program in the reply that
+            writes it is run.
         read_text: returns the full content of a text, loading a long one from the blob store.
         read_attachment: returns the bytes of an attachment; b"" if they have been deleted.
     """
@@ -65,6 +66,7 @@ class Request:
     output_schema: Mapping[str, Any] | None = None
     required_calls: Sequence[ToolSpec] = ()
     asked_file: AskedFile | None = None
+    missing_file: str = ""
     read_text: Callable[[Text], str] = text_head
     read_attachment: Callable[[Attachment], bytes] = lambda attachment: b""
     system_prompt: str = ""

@@ -11,9 +11,9 @@ _WORK = (
 )
 # Verbs that may also ask for an answer in words, so they count only if their sentence mentions a file or code.
 _MAYBE = (
-    "adapt|adjust|bring|build|change|clean|complete|convert|copy|create|drop|extend|extract|fill|finish|format|"
-    "generate|make|optimize|prepare|put|reorganize|"
-    "resolve|rewrite|save|set|sort|split|store|translate|write"
+    "adapt|adjust|bring|build|capitalize|change|clean|collect|combine|compile|complete|convert|copy|create|drop|"
+    "extend|extract|fill|finish|format|generate|get rid of|join|make|number|optimize|prepare|put|reorder|reorganize|"
+    "resolve|rewrite|save|set|shorten|sort|split|store|swap|tick|tidy|translate|trim|turn|write"
 )
 _LOOKING = (
     "add up|analyze|begin|call|check|examine|explore|find|inspect|investigate|list|look|open|read|review|search|see|"
@@ -99,14 +99,23 @@ _TO_CHANGE = re.compile(
 _SEVERAL = re.compile(r"\w\.\w+(?:,| and| or) [\w/-]+\.\w")  # several file names in a row
 _RELOCATION = re.compile(r"\b(?:delete|rename|move|split)\b", re.IGNORECASE)
 _FILE_COPY = re.compile(r"\bcopy\s+(?:the\s+)?(?:file\s+)?`?[\w./-]+\.\w+`?\s+(?:in)?to\b", re.IGNORECASE)
-_FILE_MOVE = re.compile(r"\b(?:rename|move)\s+(?:the\s+)?(?:file\s+)?`?[\w./-]+\.\w+`?\s+(?:in)?to\b", re.IGNORECASE)
+_FILE_MOVE = re.compile(
+    r"\b(?:rename|move)\s+(?:the\s+|all\s+)?(?:(?:file\s+)?`?[\w./-]+\.\w+`?\s+(?:in)?to\b"
+    r"|(?:[\w*.-]+\s+){0,3}(?:documents|files|images|photos|pictures|recordings|scans|songs|videos)\b)",
+    re.IGNORECASE,
+)
 _REMOVAL_OF_CODE = re.compile(r"\b(?:delete|drop|merge|move|remove|rename|replace|split)\b", re.IGNORECASE)
 _FAULT = re.compile(
     r"\b(?:bugs?|correct|crash(?:es|ed)?|debug|defects?|errors?|fails?|failing|faults?|fix|repair|wrong)\b",
     re.IGNORECASE,
 )
 _CALCULATION = re.compile(
-    r"\b(?:add(?:ed)? up|in total|calculate|compute|the (?:average|mean|sum|total) of)\b", re.IGNORECASE
+    r"\b(?:add(?:ed)? up|average|in total|calculate|compute|work out|the (?:mean|sum|total) of)\b", re.IGNORECASE
+)
+_FREQUENCY = re.compile(
+    r"\b(?:(?:most|least) (?:common|frequent|often)|how (?:often|many times)|how many (?:of each|[\w ]{0,30}\beach\b)|"
+    r"occurs? (?:most|least)|comes? up (?:most|least))",
+    re.IGNORECASE,
 )
 _FAILING_TESTS = re.compile(
     r"\b(?:tests?|pytest|unittest)\b.*\b(?:broke(?:n)?|fail(?:s|ed|ing)?|green|pass(?:es)?|red)\b|"
@@ -229,7 +238,7 @@ def asks_for_removal(task: str) -> bool:
 
 
 def asks_for_file_move(task: str) -> bool:
-    """Return whether a task asks to rename or move a named file."""
+    """Return whether a task asks to rename or move a named file, or files of some kind."""
     return bool(_FILE_MOVE.search(task))
 
 
@@ -250,7 +259,12 @@ def asks_for_question(task: str) -> bool:
 
 def asks_for_calculation(task: str) -> bool:
     """Return whether the answer to a task must be calculated, which small models do wrongly without a program."""
-    return bool(_CALCULATION.search(task))
+    return bool(_CALCULATION.search(task)) or asks_for_frequency(task)
+
+
+def asks_for_frequency(task: str) -> bool:
+    """Return whether a task asks how often things occur, or which is the most frequent."""
+    return bool(_FREQUENCY.search(task))
 
 
 def asks_how(task: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from functools import lru_cache
 
-from core.models.code_block import NOTE, write_call
+from core.models.code_block import NOTE, PROGRAM_NOTE, program_call, write_call
 from core.models.model import Model, ReplyDelta, Request
 from core.models.work_phrases import asks_for_removal
 from core.models.written_calls import ArgumentCheck, WrittenCalls, read_written_calls
@@ -74,16 +74,18 @@ class StreamedReply:
         return ReplyDelta(calls.text, calls=calls.calls, note=note, written=text)
 
     def _written_file(self, text: str, request: Request) -> ReplyDelta | None:
-        """Return a delta with a call that writes the requested file from the reply's code block; None if there is none.
+        """Return a delta with a call that writes a file from the reply's code block, or runs it; None if there is none.
 
         The code block stays in the reply's text, because models repeat the form of their earlier replies.
         """
-        if request.asked_file is None:
-            return None
-        call = write_call(text, request.asked_file, may_remove=asks_for_removal(task_of(request)))
+        call, note = None, NOTE
+        if request.asked_file is not None:
+            call = write_call(text, request.asked_file, may_remove=asks_for_removal(task_of(request)))
+        if call is None and any(tool.name == "run" for tool in request.tools):
+            call, note = program_call(text, request.missing_file), PROGRAM_NOTE
         if call is None:
             return None
-        return ReplyDelta(calls=(call,), note=" ".join(filter(None, (self._merged.note, NOTE))))
+        return ReplyDelta(calls=(call,), note=" ".join(filter(None, (self._merged.note, note))))
 
 
 class CallScreen:

@@ -10,7 +10,8 @@ names an offered tool with arguments that fit its schema, and if none of these r
    says"), and does not announce work ("let me see what it looks like").
 4. **Questions about calls.** The user asks about tool calls or a JSON format, and not for work.
 5. **Explanations.** The user does not ask for work, and the reply explains the call ("you can call", "this parameter").
-6. **Tutorials.** The reply has several different calls, with headings or explanations around them.
+6. **Tutorials.** The reply has several different calls, with headings or explanations around them. If the user asks for
+   work, the first one is executed, because small models describe their work in such steps.
 
 Calls of tools that are not offered are never executed.
 """
@@ -27,7 +28,7 @@ from core.models.model import RequestedCall, ToolSpec
 from core.models.near_calls import near_arguments, near_tool
 from core.models.quotations import QuotableText
 from core.models.tool_names import ToolNames
-from core.models.work_phrases import implies_work, promises_work
+from core.models.work_phrases import asks_how, implies_work, promises_work
 
 ArgumentCheck = Callable[[ToolSpec, str], str]
 """Returns why arguments, as JSON text, do not fit a tool; empty if they do."""
@@ -106,6 +107,10 @@ def read_written_calls(
     all_blocks = list(CallFinder(text, offered.names).blocks())
     if not all_blocks or _presents_calls(text, all_blocks, task) or _is_quotation(text, all_blocks, quotable):
         return WrittenCalls(text=text)
+    if _is_tutorial(text, all_blocks):
+        if not implies_work(task) or asks_how(task) or _ABOUT_CALLS.search(task):
+            return WrittenCalls(text=text)
+        text, all_blocks = text[: all_blocks[0].end], all_blocks[:1]
     blocks = [block for block in all_blocks if offered.has_any(block.calls)]
     if not blocks:
         names = ", ".join(tool.name for tool in tools)
@@ -182,15 +187,23 @@ def _typed(value: Any, schema: Any) -> Any:
 
 
 def _presents_calls(text: str, blocks: Sequence[FoundBlock], task: str) -> bool:
-    """Return whether the reply presents its calls instead of making them (rules 3 to 6 of this module)."""
+    """Return whether the reply presents its calls instead of making them (rules 3 to 5 of this module)."""
     surroundings = _surrounding_texts(text, blocks)
     if any(map(_presents_example, surroundings[:-1])) or any(map(_WAS_EXAMPLE.match, surroundings[1:])):
         return True
-    explains = any(_TEACHING.search(part) or _EXPLAINING.search(part) for part in surroundings)
-    if not implies_work(task) and (explains or _ABOUT_CALLS.search(task)):
-        return True
+    return not implies_work(task) and (any(map(_explains, surroundings)) or bool(_ABOUT_CALLS.search(task)))
+
+
+def _is_tutorial(text: str, blocks: Sequence[FoundBlock]) -> bool:
+    """Return whether the reply has several different calls, with headings or explanations around them."""
+    surroundings = _surrounding_texts(text, blocks)
     distinct_calls = {(call.tool, str(call.arguments)) for block in blocks for call in block.calls}
-    return len(blocks) > 1 and len(distinct_calls) > 1 and (explains or any(map(_HEADING.search, surroundings)))
+    has_several = len(blocks) > 1 and len(distinct_calls) > 1
+    return has_several and any(_explains(part) or _HEADING.search(part) for part in surroundings)
+
+
+def _explains(text: str) -> bool:
+    return bool(_TEACHING.search(text) or _EXPLAINING.search(text))
 
 
 def _presents_example(before: str) -> bool:

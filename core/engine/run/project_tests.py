@@ -74,11 +74,11 @@ def files_of_failure(output: str, broker: FileBroker) -> list[str]:
     named = [path for path in dict.fromkeys(_PATH.findall(text)) if _contents(path, broker)]
     found: list[str] = []
     for path in named:
-        found += [path, *(_imports(path, broker) if is_test_file(path) else ())]
+        found += [path, *(imported_files(path, broker) if is_test_file(path) else ())]
     return list(dict.fromkeys(found))
 
 
-def _imports(path: str, broker: FileBroker) -> Iterator[str]:
+def imported_files(path: str, broker: FileBroker) -> Iterator[str]:
     """Yield the files of the folder that a Python or JavaScript file imports."""
     text = _contents(path, broker).decode("utf-8", "replace")
     folder = PurePosixPath(path).parent

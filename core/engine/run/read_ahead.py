@@ -22,8 +22,9 @@ from core.domain.problems import Problem
 from core.domain.text import Text
 from core.domain.tiers import ModelChoice
 from core.engine.run.context_budget import request_event
+from core.engine.run.project_tests import imported_files
 from core.engine.run.run_context import RunContext
-from core.engine.run.task_reminder import files_to_repair, task_check
+from core.engine.run.task_reminder import files_to_repair, missing_file, task_check
 from core.engine.state.compaction import USER
 from core.models.catalog import SCRIPTED
 from core.models.work_phrases import check_command, is_test_file, named_files, reports_failing_tests
@@ -53,6 +54,7 @@ ONLY_FILES_NOTE = "Journeyman read the only files of the folder before it asked 
 MAX_ONLY_FILES = 3
 MIN_WORDS = 4  # a shorter message, such as a greeting, may be about no file at all
 MAX_SEARCHED = 500  # number of files searched for the identifiers in a message
+_COMMAND = re.compile(r"`[^`\n]*`")
 _VERSION = r"(?<![\w.])\d+(?:\.\d+){2,}(?!\w)"
 _IDENTIFIER = re.compile(
     rf"{_VERSION}|(?<![\w./-])(?:[A-Za-z]+(?:_\w+)+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)(?![\w./-]*[\w/])"
@@ -78,14 +80,15 @@ async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
 async def run_tests_ahead(run: RunContext, choice: ModelChoice) -> bool:
     """If queued user messages say that tests fail, record a call that runs them. Return whether it was recorded.
 
-    Also if they name a command that fails, but no file.
+    Also if they name a command that fails, but no file outside of it.
     """
     broker = run.tool_context.broker
     task = "\n".join(run.full_text(message.text) for message in run.conversation.queued if message.category == USER)
     names_command = bool(check_command(task))
     if not _can_call(run, choice, RUN.name) or not (names_command or reports_failing_tests(task)):
         return False
-    if names_command and any(_short_text(name, broker) for name in named_files(task[:MAX_MESSAGE_CHARS])):
+    prose = _COMMAND.sub(" ", task[:MAX_MESSAGE_CHARS])
+    if names_command and any(_short_text(name, broker) for name in named_files(prose)):
         return False
     command = await asyncio.to_thread(task_check, run.conversation, task, broker)
     if command:
@@ -156,11 +159,14 @@ async def _record_calls(
 def _files_to_read(texts: Sequence[str], folder: Path, broker: FileBroker, known: set[str]) -> list[str]:
     """Return the paths of up to MAX_FILES short text files that the texts name, without the `known` paths.
 
-    If they name none and nothing is known, return the files that contain an identifier from the texts.
+    The files that a named test imports are added, because a task about a test is mostly about these. If the texts name
+    none and nothing is known, return the files that contain an identifier from the texts.
     """
     texts = [text[:MAX_MESSAGE_CHARS] for text in texts]
     names = dict.fromkeys(normalized_path(name) for text in texts for name in named_files(text))
-    found = [name for name in names if name not in known and _short_text(name, broker)]
+    named = [name for name in names if _short_text(name, broker)]
+    tested = [path for name in named if is_test_file(name) for path in imported_files(name, broker)]
+    found = [name for name in dict.fromkeys((*named, *tested)) if name not in known and _short_text(name, broker)]
     identifiers = {match[0].encode() for text in texts for match in _IDENTIFIER.finditer(text)}
     if identifiers and not found and not known:
         contains = re.compile(rb"(?<!\w)(?:%s)(?!\w)" % b"|".join(map(re.escape, sorted(identifiers)))).search
@@ -171,8 +177,12 @@ def _files_to_read(texts: Sequence[str], folder: Path, broker: FileBroker, known
 
 
 def _only_files(texts: Sequence[str], folder: Path, broker: FileBroker) -> list[str]:
-    """Return the paths of all files of the folder, if they are few and short and the texts name no file; else []."""
-    if any(named_files(text) for text in texts) or sum(len(text.split()) for text in texts) < MIN_WORDS:
+    """Return the paths of all files of the folder, if they are few and short and the texts name no file; else [].
+
+    A file that they ask to create does not count.
+    """
+    names_file = any(named_files(text) and not missing_file(text, broker) for text in texts)
+    if names_file or sum(len(text.split()) for text in texts) < MIN_WORDS:
         return []
     paths = ["/".join(path) for path in islice(FolderWalk(folder).files(), MAX_ONLY_FILES + 1)]
     return paths if len(paths) <= MAX_ONLY_FILES and all(_short_text(path, broker) for path in paths) else []

@@ -34,7 +34,7 @@ from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
 from core.engine.run.background_agents import BackgroundAgents
 from core.engine.run.execute import ExecutedCall, execute_call, file_changed_event
 from core.engine.run.required_calls import required_calls
-from core.engine.run.task_reminder import asked_file, task_reminder
+from core.engine.run.task_reminder import asked_file, missing_file, task_reminder, user_task
 from core.engine.services.hooks import (
     NO_OUTCOME,
     Hook,
@@ -251,7 +251,8 @@ class RunContext:
         prefix = self.request_prefix()
         conversation = self.conversation
         files = self.tool_context.broker
-        reminder = task_reminder(conversation, files, self.full_text) if self.has_compact_prompt else []
+        is_compact = self.has_compact_prompt
+        reminder = task_reminder(conversation, files, self.full_text) if is_compact else []
         messages = [*conversation.messages, *reminder]
         expected = messages[-1].expected_reply if messages else None
         return Request(
@@ -266,6 +267,9 @@ class RunContext:
             output_schema=self._enforced_schema(conversation.start, expected),
             required_calls=required_calls(expected, prefix.tools) if self.has_compact_prompt else (),
             asked_file=asked_file(expected, files) if self.has_compact_prompt else None,
+            missing_file=missing_file(user_task(conversation, self.full_text), files)
+            if self.has_compact_prompt
+            else "",
         )
 
     def _purpose(self) -> str:

@@ -21,6 +21,7 @@ from core.models.work_phrases import (
     asks_for_calculation,
     asks_for_file_copy,
     asks_for_file_move,
+    asks_for_frequency,
     check_command,
     code_to_change,
     implies_work,
@@ -34,15 +35,20 @@ from core.models.work_phrases import (
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.edit import EDIT
 from core.tools.read import READ
-from core.tools.run import runs_command
+from core.tools.run import RUN, runs_command
 from core.tools.tool import NOTHING_CHANGED
 from core.tools.write import WRITE
 from core.workspace.broker import FileBroker
 
 FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call again.\nThe task is: {}]"
+FAILED_COMMAND_REMINDER = "[The command failed. Read why, correct it and call run again.\nThe task is: {}]"
 ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
 CALCULATION_REMINDER = "[The task is: {}\nCall run with a command that calculates it and prints the result.{}]"
 WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
+FREQUENCY_NOTE = " To count what occurs how often: sort | uniq -c | sort -rn."
+CALCULATED_FILE_REMINDER = (
+    "[The task is: {0}\nCall run with a command that calculates it and writes the result to {1}.{2}]"
+)
 COLUMN_NOTE = " The columns of {0} are separated by `{1}`: awk needs -F'{1}'."
 COPY_REMINDER = "[The task is: {}\nDo it now: call run with cp. Then change the copy, if the task asks for it.]"
 MOVE_REMINDER = "[The task is: {}\nDo it now: call run with mv.]"
@@ -56,8 +62,11 @@ TESTED_CODE_REMINDER = (
 NEW_CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence how {1} has to work. {2}]"
 FAILED_CHECK_REMINDER = "[`{0}` fails. First say in one sentence why. {1}]"
 SAME_TEXT_REMINDER = "[The task is: {0}\nThe file has this text already. First say what is missing. {1}]"
+WHOLE_FILE_REMINDER = "[The task is: {0}\nFirst say in one sentence what it must contain. {1}]"
+WHOLE_FILE_SUFFIXES = (".json", ".html", ".xml", ".svg")  # full of quotes, which small models escape wrongly in a call
 WHOLE_TEXT = "Then give the whole new text of {} in one code block."
 RESULTS_OF_READ = f"{RESULTS_PREFIX}{READ.name}"
+RESULTS_OF_RUN = f"{RESULTS_PREFIX}{RUN.name}"
 RESULTS_OF_WRITE = f"{RESULTS_PREFIX}{WRITE.name}"
 RESULTS_OF_FILE_TOOLS = (RESULTS_OF_READ, RESULTS_OF_WRITE, f"{RESULTS_PREFIX}{EDIT.name}")
 MAX_REMINDER_CHARS = 400
@@ -101,12 +110,18 @@ def task_reminder(conversation: Conversation, broker: FileBroker, full_text: Cal
     messages = conversation.messages
     if not messages or messages[-1].role != "tool":
         return []
-    task = next((full_text(message.text) for message in reversed(messages) if message.category == USER), "")
+    task = user_task(conversation, full_text)
     reminder = _choose_reminder(conversation, task, broker) if task else None
     if reminder is None:
         return []
     expected = ExpectedReply("file", path=reminder.file) if reminder.file else None
     return [Message("user", Text(reminder.text), category=HARNESS, expected_reply=expected)]
+
+
+def user_task(conversation: Conversation, full_text: Callable[[Text], str]) -> str:
+    """Return the text of the user's last message; "" if there is none."""
+    messages = reversed(conversation.messages)
+    return next((full_text(message.text) for message in messages if message.category == USER), "")
 
 
 def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) -> _Reminder | None:
@@ -117,20 +132,20 @@ def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) 
     missing = missing_file(task, broker)
     if not (implies_work(task) or missing):
         if conversation.stop_reason == READ_AHEAD and asks_for_calculation(task):
-            return _Reminder(CALCULATION_REMINDER.format(short, _column_note(task, broker)))
+            return _Reminder(CALCULATION_REMINDER.format(short, _calculation_note(task, broker)))
         return _Reminder(ANSWER_REMINDER.format(short))
     code = code_to_write(conversation, task, broker)
     if conversation.stop_reason == READ_AHEAD and last.category == RESULTS_OF_READ:
         if code:
             return _code_reminder(conversation, task, broker, code, is_new=bool(missing))
-        return _work_reminder(task, missing)
+        return _work_reminder(task, broker, missing)
     if code and last.category == RESULTS_OF_WRITE and last.text.head.endswith(NOTHING_CHANGED):
         return _Reminder(SAME_TEXT_REMINDER.format(short, WHOLE_TEXT.format(code)), code)
     return None
 
 
 def _after_failure(conversation: Conversation, task: str, broker: FileBroker) -> _Reminder | None:
-    """Return the reminder after a failed call; None after one that was refused or that does not concern a file."""
+    """Return the reminder after a failed call; None after one that was refused, and mostly after a command."""
     last = conversation.messages[-1]
     if last.call_id == conversation.last_refused:
         return None
@@ -138,7 +153,10 @@ def _after_failure(conversation: Conversation, task: str, broker: FileBroker) ->
     check = task_check(conversation, task, broker)
     if code and check and _ran(conversation, check):
         return _Reminder(FAILED_CHECK_REMINDER.format(check, WHOLE_TEXT.format(code)), code)
-    return _Reminder(FAILURE_REMINDER.format(shortened(task))) if last.category in RESULTS_OF_FILE_TOOLS else None
+    if last.category in RESULTS_OF_FILE_TOOLS:
+        return _Reminder(FAILURE_REMINDER.format(shortened(task)))
+    is_work = last.category == RESULTS_OF_RUN and implies_work(task) and not check
+    return _Reminder(FAILED_COMMAND_REMINDER.format(shortened(task))) if is_work else None
 
 
 def _code_reminder(conversation: Conversation, task: str, broker: FileBroker, file: str, *, is_new: bool) -> _Reminder:
@@ -152,16 +170,25 @@ def _code_reminder(conversation: Conversation, task: str, broker: FileBroker, fi
     return _Reminder(text, file)
 
 
-def _work_reminder(task: str, missing: str) -> _Reminder:
+def _work_reminder(task: str, broker: FileBroker, missing: str) -> _Reminder:
     """Return the reminder that asks for the next call. `missing` is a file that the task asks to create, or ""."""
     short = shortened(task)
     if asks_for_file_move(task):
         return _Reminder(MOVE_REMINDER.format(short))
     if asks_for_file_copy(task):
         return _Reminder(COPY_REMINDER.format(short))
+    if missing and asks_for_calculation(task):
+        return _Reminder(CALCULATED_FILE_REMINDER.format(short, missing, _calculation_note(task, broker)))
+    if missing.endswith(WHOLE_FILE_SUFFIXES):
+        return _Reminder(WHOLE_FILE_REMINDER.format(short, WHOLE_TEXT.format(missing)), missing)
     if missing:
         return _Reminder(CREATE_REMINDER.format(short, missing))
     return _Reminder((FAULT_REMINDER if reports_fault(task) else WORK_REMINDER).format(short))
+
+
+def _calculation_note(task: str, broker: FileBroker) -> str:
+    """Return hints for the command that calculates what the task asks for; "" if there are none."""
+    return _column_note(task, broker) + (FREQUENCY_NOTE if asks_for_frequency(task) else "")
 
 
 def _column_note(task: str, broker: FileBroker) -> str:

@@ -47,6 +47,11 @@ def test_a_failed_call_is_followed_by_the_task(tmp_path: Path) -> None:
     assert "The call failed" in reminder and "Replace two by 2 in a.txt." in reminder
 
 
+def test_a_failed_command_is_followed_by_the_task(tmp_path: Path) -> None:
+    _, reminder = sent_after_call(tmp_path, "Move all files into old.", calling("run", command="mv b.txt old/"))
+    assert "correct it and call run again" in reminder and "Move all files" in reminder
+
+
 def test_a_question_is_repeated_after_a_result_and_a_task_is_not(tmp_path: Path) -> None:
     reading = calling("read", path="a.txt")
     result, reminder = sent_after_call(tmp_path / "1", "What does the file say?", reading)

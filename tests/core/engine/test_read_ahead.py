@@ -37,7 +37,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def run_task(
-    tmp_path: Path, *tasks: str, prompt_size: Any = "compact", files: Mapping[str, str] = FILES
+    tmp_path: Path, *tasks: str, prompt_size: Any = "compact", files: Mapping[str, str] = FILES, status: str = "done"
 ) -> tuple[list[SessionEvent], list[list[dict[str, Any]]]]:
     """Run a session with these messages; return its events, and the messages of each request."""
     events: list[SessionEvent] = []
@@ -53,7 +53,7 @@ def run_task(
             for task in tasks[1:]:
                 await scene.engine.send_message(session, task)
                 await scene.engine.wait_idle(session)
-            assert scene.bugs == [] and scene.status(session) == "done"
+            assert scene.bugs == [] and scene.status(session) == status
             events.extend(await scene.events(session))
             sent.extend(request.json["messages"] for request in server.requests if request.method == "POST")
 
@@ -108,6 +108,8 @@ def test_the_only_files_of_a_folder_are_read_if_the_message_names_none(tmp_path:
     assert sorted(read_paths(events)) == ["deep/note.txt", "rota.csv"] and "Priya" in str(sent[0])
     made, _ = [event for event in events if isinstance(event, Replied)]
     assert "the only files of the folder" in made.note
+    events, _ = run_task(tmp_path / "new", "Write who is on call on Thursday into who.txt.", files=few)
+    assert sorted(read_paths(events)) == ["deep/note.txt", "rota.csv"]
     events, _ = run_task(tmp_path / "2", "Hello there!", files=few)
     assert read_paths(events) == []
     events, _ = run_task(tmp_path / "3", "What does notes.md say about Thursday?", files=few)
@@ -135,10 +137,29 @@ def test_the_files_are_followed_by_what_the_task_asks_for(tmp_path: Path) -> Non
     assert "separated by `;`: awk needs -F';'" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "text", "Add up the prices in deep/list.txt.")
     assert "prints the result.]" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "result", "Work out the average price in prices.csv and save it as mean.txt.")
+    assert "calculates it and writes the result to mean.txt. The columns" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "often", "Which price is the most common in prices.csv?")
+    assert "sort | uniq -c | sort -rn" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "json", "Turn prices.csv into prices.json.")
+    assert "Then give the whole new text of prices.json in one code block." in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "4", "Add a function to mean.py.")
     assert "give the whole new text of mean.py in one code block" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "5", "Add up the numbers in mean.py and tell me the sum.")
     assert "Call run with a command that calculates it" in sent[0][-1]["content"]
+
+
+def test_files_that_a_named_test_imports_are_read_and_a_named_check_is_run(tmp_path: Path) -> None:
+    files = {
+        "slug.py": "def slug(text):\n    return text\n",
+        "test_slug.py": "from slug import slug\n\nassert slug('')\n",
+    }
+    events, _ = run_task(tmp_path / "1", "slug is wrong, fix it and add a test to test_slug.py.", files=files)
+    assert read_paths(events) == ["test_slug.py", "slug.py"]
+    _, sent = run_task(
+        tmp_path / "2", "`python3 test_slug.py` fails. Please find out why and fix it.", files=files, status="failed"
+    )
+    assert "AssertionError" in str(sent[0]) and "def slug" in str(sent[0])
 
 
 def test_a_run_in_which_only_journeyman_made_calls_counts_as_idle(tmp_path: Path) -> None:

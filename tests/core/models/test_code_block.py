@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.models.code_block import write_call
+from core.models.code_block import program_call, write_call
 from core.models.model import AskedFile
 
 CODE = "def mean(values):\n    return sum(values) / len(values)\n"
@@ -60,3 +60,35 @@ def test_a_block_without_a_function_of_the_file_is_whole_only_if_the_task_remove
     block = f"```python\n{CODE}\n\n# the mean\n```"
     assert write_call(block, asked, may_remove=False) is None
     assert write_call(block, asked, may_remove=True) is not None
+
+
+def test_a_json_file_is_written_from_a_block_of_json() -> None:
+    new = AskedFile("effective.json")
+    call = write_call('```json\n{"port": 80}\n```', new, may_remove=False)
+    assert call and json.loads(call.arguments) == {"path": "effective.json", "content": '{"port": 80}\n'}
+    assert write_call('```json\n{"port": 80\n```', new, may_remove=False) is None
+
+
+PROGRAM = "lines = open('a.txt').read()\nwith open('NOTES.md', 'w') as file:\n    file.write(lines)\n"
+READING_PROGRAM = PROGRAM.replace("'w'", "'r'")
+
+
+def test_a_program_that_writes_the_missing_file_is_run() -> None:
+    call = program_call(f"Here is the code:\n\n```python\n{PROGRAM}```", "NOTES.md")
+    assert call and call.tool == "run"
+    assert json.loads(call.arguments)["command"] == f"python3 - <<'END_OF_PROGRAM'\n{PROGRAM}END_OF_PROGRAM"
+
+
+@pytest.mark.parametrize(
+    ("reply", "missing"),
+    [
+        (f"```python\n{PROGRAM}```", ""),
+        (f"```python\n{PROGRAM}```", "other.md"),
+        (f"```python\n{PROGRAM}```\n```sh\npython3 notes.py\n```", "NOTES.md"),
+        (f"```python\n{READING_PROGRAM}```", "NOTES.md"),
+        (f"```js\n{PROGRAM}```", "NOTES.md"),
+        (f"```python\n{PROGRAM}", "NOTES.md"),
+    ],
+)
+def test_other_programs_are_not_run(reply: str, missing: str) -> None:
+    assert program_call(reply, missing) is None

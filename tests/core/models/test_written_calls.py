@@ -165,6 +165,15 @@ def test_announced_work_is_no_example(lead: str) -> None:
     assert made(read(f"{lead}\n\n```json\n{READ}\n```", QUESTION)) == [("read", {"path": "src/a.py"})]
 
 
+def test_the_first_of_several_explained_steps_is_executed_if_the_user_asks_for_work() -> None:
+    edit = '{"name": "edit", "arguments": {"path": "b.md", "old_string": "", "new_string": "x"}}'
+    fences = [f"```json\n   {call}\n   ```" for call in (READ, edit)]
+    steps = f"You can use these steps:\n\n1. **Read**:\n   {fences[0]}\n2. **Edit**:\n   {fences[1]}\n"
+    assert made(read(steps, "Add pt to src/a.py and mention it in b.md.")) == [("read", {"path": "src/a.py"})]
+    assert made(read(steps, "How do I add pt to src/a.py?")) == []
+    assert made(read(steps, "Document the JSON format of tool calls in b.md.")) == []
+
+
 def test_tools_that_are_not_offered_and_arguments_that_do_not_fit_are_not_taken() -> None:
     only = tuple(tool for tool in TOOLS if tool.name == "read")
     found = read('```json\n{"name": "run", "arguments": {"command": "id"}}\n```', tools=only)
