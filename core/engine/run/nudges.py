@@ -65,6 +65,7 @@ MISSING_NUDGE = f"{NUDGE_PREFIX}, and {{0}} does not exist. The task asks for it
 NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
 _COMMAND_BLOCK = re.compile(r"^```(?:sh|bash|shell)\n(?:.*\n)+?```", re.MULTILINE)
 _CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
+_OFFER = re.compile(r"\byou (?:can|could|may|need to|should) (?:now )?(?:use|run|execute)\b", re.IGNORECASE)
 MAX_NUDGES = 4  # for each user message, to a small model; other models get one
 MAX_CHECKS = 2  # how often the same nudge about a check command may be sent
 
@@ -189,7 +190,8 @@ class _LastReply:
         elif shows_code and asks_for_work(self._task):
             reason = "the model showed code in its reply instead of writing it into a file"
             yield Nudge(CODE_NUDGE, reason, _call(WRITE.name))
-        if shows_commands and not (shows_script or asks_how(self._task) or self._has_acted):
+        is_for_user = shows_script or asks_how(self._task)
+        if shows_commands and not is_for_user and (not self._has_acted or _OFFER.search(self._text)):
             yield Nudge(COMMAND_NUDGE, "the model showed a command in its reply instead of running it", _call(RUN.name))
         if missing := missing_file(self._task, self._files):
             expected = ExpectedReply("call", (WRITE.name, RUN.name), missing)

@@ -131,7 +131,7 @@ def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) 
     short = shortened(task)
     missing = missing_file(task, broker)
     if not (implies_work(task) or missing):
-        if conversation.stop_reason == READ_AHEAD and asks_for_calculation(task):
+        if last.category == RESULTS_OF_READ and asks_for_calculation(task):
             return _Reminder(CALCULATION_REMINDER.format(short, _calculation_note(task, broker)))
         return _Reminder(ANSWER_REMINDER.format(short))
     code = code_to_write(conversation, task, broker)

@@ -290,6 +290,15 @@ def test_a_command_that_is_shown_instead_of_run_is_enforced(tmp_path: Path) -> N
     assert posts == []
 
 
+def test_a_command_that_the_model_offers_after_its_work_is_enforced(tmp_path: Path) -> None:
+    offer = answer(stream(chunk(content="You can use sed:\n\n```sh\nsed -i s/one/two/ b.txt\n```\n"), chunk("stop")))
+    copying, changing = calling("run", command="cp a.txt b.txt"), calling("run", command="sed -i s/one/two/ b.txt")
+    posts, _, _ = run_compact(
+        tmp_path, "Copy a.txt to b.txt and write two in the copy.", copying, offer, changing, DONE
+    )
+    assert "a command in a reply is not run" in posts[1]["messages"][-1]["content"]
+
+
 def test_a_script_that_is_shown_in_a_block_of_commands_is_written(tmp_path: Path) -> None:
     shown = saying("The `if` is not closed.\n\n```sh\nif true; then\n    echo yes\nfi\n```")
     script = "if true; then\n    echo yes\n"
