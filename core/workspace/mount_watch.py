@@ -122,12 +122,13 @@ class MountWatch:
         return True
 
     def _hold_files(self, *, all_files: bool) -> None:
-        """Keep the hidden files open, or all of them, so that their inodes are not reused.
+        """Keep the hidden files and git configurations open, or all files, so that their inodes are not reused.
 
-        A file that is deleted and created again can get the same inode, and then only inotify shows the change.
+        A file that is deleted and created again can get the same inode, and then only inotify shows the change. That is
+        not enough for a configuration, which may be replaced with a harmless one and then by the command.
         """
         for folder, leaf, mount in self._mounts:
-            if mount.hides or all_files:
+            if mount.hides or all_files or mount.path in self._configs:
                 with contextlib.suppress(OSError):
                     self._held.append(os.open(leaf, _PATH, dir_fd=folder))
 

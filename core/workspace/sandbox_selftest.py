@@ -86,6 +86,8 @@ def prove_sandbox(launcher: Launcher, cache: Path | None = None) -> SandboxProof
     proof = _attack(launcher, profile)
     if cache and proof.works and not proof.escapes:  # a failed test runs again next time
         with contextlib.suppress(OSError):
+            cache.touch()
+            cache.chmod(0o600)  # whatever the umask: another user could claim that the sandbox works
             cache.write_text(json.dumps(asdict(proof)), encoding="utf-8")
     return proof
 

@@ -188,6 +188,25 @@ def test_settings_that_another_program_replaced_stay_watched(attack: str, launch
     assert "replaced .git/config " in run_while(launcher, ground.folder, command, act).killed_because
 
 
+def test_settings_replaced_by_a_file_with_the_former_inode_number_end_the_command(
+    launcher: Bubblewrap, ground: Ground
+) -> None:
+    """File systems such as ext4 and XFS soon give the number of a deleted file to a new one."""
+    command = (
+        "n=$(stat -c %i .git/config); while [ ! -e go ]; do :; done; "
+        "for i in $(seq 500); do echo '[core] fsmonitor = evil' > .git/new$i; done; "
+        "same=$(find .git -maxdepth 1 -inum $n); mv ${same:-.git/new1} .git/config; sleep 600"
+    )
+    go = ground.folder / "ready"
+    go.touch()
+
+    def act() -> None:
+        git(ground.folder, "config", "branch.master.remote", ".")
+        go.rename(ground.folder / "go")  # a new file could get the number
+
+    assert "replaced .git/config " in run_while(launcher, ground.folder, command, act).killed_because
+
+
 def test_a_file_with_another_hard_link_is_replaced_even_if_that_ends_a_command(
     launcher: Bubblewrap, ground: Ground
 ) -> None:

@@ -111,7 +111,12 @@ def test_t20_a_failing_rung_is_skipped(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_passed_self_test_is_cached(tmp_path: Path) -> None:
     cache = tmp_path / "proof"
     with open_sandbox("bubblewrap"), contextlib.closing(Bubblewrap()) as launcher:
-        first = prove_sandbox(launcher, cache)
+        former = os.umask(0)
+        try:
+            first = prove_sandbox(launcher, cache)
+        finally:
+            os.umask(former)
+        assert cache.stat().st_mode & 0o777 == 0o600
         began = time.monotonic()
         assert prove_sandbox(launcher, cache) == first and time.monotonic() - began < 0.1
         cache.write_text(json.dumps({**json.loads(cache.read_text()), "profile": "another"}))
