@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from core.domain.modes import Mode
 from core.domain.text import Text
 
+Access = Literal["none", "read", "write", "execute", "network"]  # What a tool accesses.
 RuleScope = Literal["once", "run", "folder", "always"]
 # Strength of the command sandbox: it passed its self-test, it isolates only partly, or there is none.
 SandboxLevel = Literal["verified", "reduced", "none"]
@@ -36,7 +37,7 @@ class PermissionRequest:
         cwd: the working directory of the call.
         sandbox_level: how well the sandbox would isolate the call.
         reason, rule_id: why approval is needed, and the id of the rule that requires it, if any.
-        access: what the tool accesses: `none`, `read`, `write`, `execute` or `network`.
+        access: what the tool accesses; "" if an external agent does not say.
         untrusted_sources: the untrusted content that the run has read so far.
         reversible: False if the effect cannot be undone; such an approval is never saved as a rule.
         patterns: the patterns that a rule could save, one for each command that does more than read; if empty, only
@@ -56,7 +57,7 @@ class PermissionRequest:
     fingerprint: str
     reason: str = ""
     rule_id: str = ""
-    access: str = ""
+    access: Access | Literal[""] = ""
     untrusted_sources: tuple[str, ...] = ()
     reversible: bool = True
     patterns: tuple[str, ...] = ()
@@ -123,7 +124,12 @@ def canonical_json(arguments: Mapping[str, Any]) -> str:
 
 
 def fingerprint(
-    tool: str, arguments: str, cwd: str, level: str, untrusted_sources: tuple[str, ...], targets: tuple[str, ...] = ()
+    tool: str,
+    arguments: str,
+    cwd: str,
+    level: SandboxLevel,
+    untrusted_sources: tuple[str, ...],
+    targets: tuple[str, ...] = (),
 ) -> str:
     """Return the SHA-256 of everything that the user's decision is based on, so that it cannot apply to another call.
 
@@ -143,31 +149,41 @@ def is_stale(previous: PermissionRequest, current: PermissionRequest) -> bool:
 def covers_change(shown: PermissionRequest, changed: PermissionRequest) -> bool:
     """Return whether the user's approval of a request, which includes a change of the call, covers the changed call.
 
-    The user wrote the change, so only facts unknown to the user matter: another reason for the request, or other
-    warnings.
+    The user wrote the change, so only facts unknown to the user matter: another reason for the request, other warnings
+    or, for example, more hosts that the command can reach.
     """
-    fields = ("reason", "rule_id", "sandbox_level", "untrusted_sources", "reversible", "protected_paths")
-    return all(getattr(shown, name) == getattr(changed, name) for name in fields)
+    return _circumstances(shown) == _circumstances(changed)
 
 
 def offered_scopes(request: PermissionRequest) -> tuple[RuleScope, ...]:
     """Return the scopes in which an approval of this request can be saved as a rule; "once" saves none."""
-    if not request.reversible or not request.patterns:
-        return ("once",)
-    return ("once", "run", "folder", "always")
+    if _can_be_saved_as_rule(request):
+        return ("once", "run", "folder", "always")
+    return ("once",)
 
 
 def can_be_answered_together(first: PermissionRequest, second: PermissionRequest) -> bool:
     """Return whether the user can answer two requests with one decision.
 
-    That is so if both only read, or if the same patterns cover both. Irreversible calls are always decided one by one.
+    Apart from the calls themselves, the requests must be equal. If the calls do more than read, the same patterns must
+    cover both. Calls that are irreversible or covered by no pattern are always decided one by one.
     """
-    if not first.patterns or not first.reversible or not second.reversible:
+    if not _can_be_saved_as_rule(first) or not _can_be_saved_as_rule(second):
         return False
-    compared = ["tool", "cwd", "sandbox_level", "reason", "untrusted_sources", "subagent", "protected_paths"]
-    if first.access != "read":
-        compared.append("patterns")
-    return all(getattr(first, name) == getattr(second, name) for name in compared)
+    both_only_read = first.access == second.access == "read"
+    return _circumstances(first) == _circumstances(second) and (both_only_read or first.patterns == second.patterns)
+
+
+def _can_be_saved_as_rule(request: PermissionRequest) -> bool:
+    return request.reversible and bool(request.patterns)
+
+
+def _circumstances(request: PermissionRequest) -> PermissionRequest:
+    """Return the request without the fields that describe the call itself.
+
+    A field added to PermissionRequest is thus compared unless it is listed here.
+    """
+    return replace(request, id="", call_id="", object="", fingerprint="", patterns=())
 
 
 @dataclass(frozen=True, slots=True)

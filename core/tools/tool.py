@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from core.domain.events import SessionEvent
+from core.domain.permissions import Access
 from core.tools.tool_context import ToolContext
 from core.workspace.file_change import FileChange
 
-Access = Literal["none", "read", "write", "execute", "network"]
 NOTHING_CHANGED = "Nothing was changed."  # ends the result of a successful call that had nothing to change
 READ_ONLY_ACCESS: frozenset[Access] = frozenset({"none", "read"})
 

@@ -14,6 +14,7 @@ from core.agents.session_updates import parse_call
 from core.domain.events import CallRefused, CallStarted, ToolCall, ToolReturned
 from core.domain.ids import permission_id
 from core.domain.permissions import (
+    Access,
     Allowed,
     CallAllowed,
     Denied,
@@ -47,7 +48,7 @@ DECLARED_DIFFERENTLY = "The agent calls it `{}`, which does not describe all tha
 ALLOWED_BY_USER = "you allowed it"
 APPROVED_BEFORE_RESTART = "you allowed this request before the agent was restarted"
 PLAN_MODE_REFUSAL = "Plan mode is read-only. Describe what you would do instead."
-ACCESS_BY_KIND = {
+ACCESS_BY_KIND: dict[str, Access] = {
     "execute": "execute",
     "edit": "write",
     "delete": "write",

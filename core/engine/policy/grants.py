@@ -62,10 +62,10 @@ def rules_from_approval(
     if scope == "once":
         return []
     is_offered = bool(patterns) and set(patterns) <= set(request.patterns)
-    if not request.reversible or not is_offered:
+    if not request.reversible or not request.access or not is_offered:
         raise Problem("This approval cannot be saved as a rule.", "The request does not offer it.", "Allow it once.")
     scope_id = {"run": run, "folder": request.cwd, "always": ""}[scope]
-    subject = RULE_SUBJECTS[request.access]  # type: ignore[index]  # `access` is a key of RULE_SUBJECTS
+    subject = RULE_SUBJECTS[request.access]
     session = request.id.removesuffix(f"-{request.call_id}-may")
     return [
         new_rule(

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from core.domain.permissions import canonical_json
+from core.domain.permissions import Access, canonical_json
 from core.domain.rules import Subject
 from core.tools.fetch import parse_url
-from core.tools.tool import Access, Tool
+from core.tools.tool import Tool
 
 RULE_SUBJECTS: dict[Access, Subject] = {
     "none": "none",

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from core.domain.events import SessionEvent, UntrustedContentRead
+from core.domain.permissions import Access
 from core.domain.provenance import ContentSource, Origin, is_untrusted, mark_as_data, source_label
 from core.domain.redact import Redactor
 from core.tools.catalogue import TOOLS
@@ -12,7 +13,7 @@ from core.tools.check import CHECK
 from core.tools.mcp_tools import mcp_server_of
 from core.tools.memory_tools import RECALL
 from core.tools.recall_dropped import RECALL_DROPPED
-from core.tools.tool import Access, Tool
+from core.tools.tool import Tool
 
 ACCESS_ORIGINS: dict[Access, Origin] = {"read": "folder", "execute": "command", "network": "web"}
 CERTAIN_REDACTOR = Redactor(uncertain=False)

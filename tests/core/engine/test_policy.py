@@ -17,6 +17,7 @@ from core.domain.permissions import (
     PermissionRequested,
     can_be_answered_together,
     canonical_json,
+    covers_change,
     fingerprint,
     is_stale,
     offered_scopes,
@@ -273,6 +274,25 @@ def test_similar_requests_can_be_answered_together() -> None:
     assert not can_be_answered_together(one, asked(act("run", command="git log -p src"), taint=["web"]))
     assert not can_be_answered_together(one, asked(WRITE))
     assert can_be_answered_together(asked(WRITE), asked(act("write", path="src/b.py", content="y")))
+    notes, letter = asked(READ, mode="ask-all"), asked(act("read", path="src/letter.txt"), mode="ask-all")
+    assert notes.patterns != letter.patterns and can_be_answered_together(notes, letter)
+
+
+def test_an_answer_covers_no_command_that_can_reach_other_hosts() -> None:
+    log, same_log = act("run", command="git log -p"), act("run", command="git log -p src")
+    offline, online = verdict(log), verdict(same_log, facts=dataclasses.replace(FACTS, hosts=("example.org",)))
+    assert isinstance(offline, NeedsApproval) and isinstance(online, NeedsApproval)
+    assert offline.request.patterns == online.request.patterns
+    assert not can_be_answered_together(offline.request, online.request)
+    assert not covers_change(offline.request, online.request)
+
+
+def test_reading_is_not_answered_together_with_another_access() -> None:
+    found = verdict(READ, mode="ask-all")
+    assert isinstance(found, NeedsApproval)
+    other = dataclasses.replace(found.request, id="s-r1c2-may", call_id="r1c2", patterns=("other/*",))
+    assert can_be_answered_together(found.request, other)
+    assert not can_be_answered_together(found.request, dataclasses.replace(other, access="write"))
 
 
 @pytest.mark.parametrize(

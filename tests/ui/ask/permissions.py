@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from core.domain.permissions import PermissionRequest, SandboxLevel, canonical_json, fingerprint
+from core.domain.permissions import Access, PermissionRequest, SandboxLevel, canonical_json, fingerprint
 from tests.ui.ask.questions import NOON
 from ui.ask.pending_permission import PendingPermission
 
@@ -12,7 +12,7 @@ FOLDER = "/home/ann/src/billing"
 
 def pending_permission(
     tool: str,
-    touches: str,
+    access: Access,
     what: str,
     name: str = "s1-r1c1",
     *,
@@ -27,9 +27,20 @@ def pending_permission(
 ) -> PendingPermission:
     """Return a permission request as the policy engine creates it."""
     text = canonical_json(arguments)
-    mark = fingerprint(tool, text, FOLDER, level, taint)
     request = PermissionRequest(
-        f"{name}-may", name, tool, what, FOLDER, level, mark, why, rule, touches, taint, undoable, patterns
+        id=f"{name}-may",
+        call_id=name,
+        tool=tool,
+        object=what,
+        cwd=FOLDER,
+        sandbox_level=level,
+        fingerprint=fingerprint(tool, text, FOLDER, level, taint),
+        reason=why,
+        rule_id=rule,
+        access=access,
+        untrusted_sources=taint,
+        reversible=undoable,
+        patterns=patterns,
     )
     return PendingPermission(request, text, NOON - 2 * 60 * 1_000_000, before)
 
