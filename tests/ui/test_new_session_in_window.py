@@ -1,7 +1,6 @@
 """Sessions started on the start screen: folder, model, worktree and trust."""
 
 import asyncio
-import json
 import shutil
 from functools import partial
 from pathlib import Path
@@ -250,6 +249,7 @@ async def set_model(engine: Engine) -> None:
     engine.settings.change(model="ollama/not-there")
 
 
+SEALED = ("report.md", "*.md")
 CHOSEN = (
     "5 turns · $1.50 · 900 tok a reply · temperature 0.2 · at most 5 questions · waits 10 min · seals report.md, *.md"
 )
@@ -324,8 +324,7 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         assert (start.mode, start.profile, start.effort) == ("plan", "editor", "high")
         assert (start.max_turns, start.max_cost, start.max_minutes) == (5, 1.5, 0) and limits.text() == "60 turns"
         assert (start.max_output_tokens, start.temperature, start.autonomy) == (900, 0.2, "cautious")
-        assert start.sealed == ("report.md", "*.md") and list(json.loads(start.sealed_digests.head)) == ["report.md"]
-        assert (start.on_unanswered, start.answer_timeout_minutes) == ("default", 10)
+        assert (start.on_unanswered, start.answer_timeout_minutes, start.sealed) == ("default", 10, SEALED)
         assert not task.toPlainText() and not form.attached.files()
         window.actions_by_id["run.stop"].trigger()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
