@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 500
 DATA_DIR = "--data-dir"
 NO_FOLDER = ErrorDetails("The value of --data-dir is empty.", "", "Name a folder, or leave --data-dir out.")
+EMPTY_TASK = ErrorDetails("The task is empty.", "Standard input is empty.", "Pipe a text into it.")
 RUN_VARIABLES = {  # the environment variables with defaults for options of `run`
     "JOURNEYMAN_MODEL": "--model",
     "JOURNEYMAN_TEMPERATURE": "--temperature",
@@ -85,8 +86,12 @@ def _run_parsed(argv: list[str], args: "argparse.Namespace", folder: Path, out: 
         from app.commands.replay import replay  # it reads keys from this terminal, so it cannot run in another process
 
         return replay(folder, args, out)
-    inputs = [f"--given={text}" for text in _read_inputs(args)]
-    return run_command([*inputs, *with_run_defaults(argv, args, os.environ)], folder, out, safe=args.safe)
+    inputs = _read_inputs(args)
+    if inputs == [""] and getattr(args, "task", None) == "-":
+        out.print_error(EMPTY_TASK)
+        return USAGE
+    given = [f"--given={text}" for text in inputs]
+    return run_command([*given, *with_run_defaults(argv, args, os.environ)], folder, out, safe=args.safe)
 
 
 def with_run_defaults(argv: list[str], args: "argparse.Namespace", environ: Mapping[str, str]) -> list[str]:
@@ -162,7 +167,9 @@ def _read_inputs(args: "argparse.Namespace") -> list[str]:
             return [_read_secret(f"{args.name}, {key}") for key in args.key]
         case ("run", None) | ("schedule", "add") if args.task == "-":
             return [_read_stdin().strip()]
-        case "approve", None if args.change == "-":
+        case ("approve", None) if args.change == "-":
+            return [_read_stdin()]
+        case ("skills", "save") if args.source == "-":
             return [_read_stdin()]
         case _:
             return []

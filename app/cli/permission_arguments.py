@@ -6,6 +6,7 @@ from typing import get_args
 from app.cli.command_parser import AddCommand
 from app.cli.json_option import json_option
 from app.cli.run_arguments import mode_option
+from app.cli.value_types import nonempty_text, option_number
 from core.domain.modes import DEFAULT_MODE
 from core.domain.permissions import RuleScope
 from core.domain.rules import Effect
@@ -20,8 +21,12 @@ def add_permissions(add: AddCommand) -> None:
     answer = add("answer", "Answer a question.")
     answer.add_argument("question", metavar="ID", help="The ID of the question, as `pending` shows it")
     reply = answer.add_mutually_exclusive_group(required=True)
-    reply.add_argument("text", metavar="TEXT", nargs="?", default="", help="The answer in your own words")
-    reply.add_argument("--option", type=int, metavar="N", default=0, help="Choose this option, counted from 1")
+    reply.add_argument(
+        "text", type=nonempty_text, metavar="TEXT", nargs="?", default=None, help="The answer in your own words"
+    )
+    reply.add_argument(
+        "--option", type=option_number, metavar="N", default=0, help="Choose this option, counted from 1"
+    )
     reply.add_argument("--decline", nargs="?", const="", metavar="TEXT", help="Decline to answer, with an explanation")
     approve = _request(add, "approve", "Approve a permission request.")
     choice = approve.add_mutually_exclusive_group()
@@ -29,7 +34,9 @@ def add_permissions(add: AddCommand) -> None:
         "What to approve: this call, or also similar calls in this run, in this folder or always (default: once)"
     )
     choice.add_argument("--scope", choices=get_args(RuleScope), default="once", help=scope_help)
-    choice.add_argument("--option", type=int, metavar="N", default=0, help="Choose the option that `pending` numbers N")
+    choice.add_argument(
+        "--option", type=option_number, metavar="N", default=0, help="Choose the option that `pending` numbers N"
+    )
     change_help = (
         "Allow the call once with TEXT as its command, new text, diff or URL, or as its arguments in JSON; "
         "- reads TEXT from standard input"

@@ -40,7 +40,7 @@ def add_runs(add: AddCommand) -> None:
 def _run(add: AddCommand) -> None:
     run = add("run", "Start a session with a task and follow it to its end.")
     run.epilog = EXAMPLES.format(EXIT_CODES)
-    run.add_argument("task", metavar="TASK", help="What to do; - reads it from standard input")
+    run.add_argument("task", type=nonempty_text, metavar="TASK", help="What to do; - reads it from standard input")
     run.add_argument("-C", dest="folder", metavar="DIR", default=".", help="Work in DIR (default: the current folder)")
     _model(run)
     agent_help = (
@@ -191,7 +191,7 @@ def _schedule(add: AddCommand) -> None:
     action = schedule.group(default="list")
     json_option(action("list", "List the schedules."))
     new = action("add", "Add a schedule. It starts sessions while the window is open or `schedule watch` runs.")
-    new.add_argument("task", metavar="TASK", help="What to do; - reads it from standard input")
+    new.add_argument("task", type=nonempty_text, metavar="TASK", help="What to do; - reads it from standard input")
     new.add_argument("-C", dest="folder", metavar="DIR", default=".", help="Work in DIR (default: the current folder)")
     new.add_argument("--at", metavar="TIME", default="", help="First at TIME: 18:30, or '2030-01-31 18:30'")
     new.add_argument("--every", metavar="INTERVAL", default="", help="Repeat every 15m, 2h, 1d or 1w (default: once)")

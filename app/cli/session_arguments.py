@@ -50,7 +50,8 @@ def _reading(add: AddCommand) -> None:
 
 def _statistics(add: AddCommand) -> None:
     failures = add("failures", "List the failed runs, newest first.")
-    failures.add_argument("--limit", type=whole_number, default=20, metavar="N", help="At most N lines (default: 20)")
+    limit_help = "At most N lines; 0 means no limit (default: 20)"
+    failures.add_argument("--limit", type=whole_number, default=20, metavar="N", help=limit_help)
     view = failures.add_mutually_exclusive_group()
     view.add_argument("--repeated", action="store_true", help="List the errors that occurred more than once")
     by_help = "Show the success rate of each tool or decision, and of how many calls"
@@ -68,8 +69,8 @@ def _statistics(add: AddCommand) -> None:
     rate = add("rate", "Rate a run. Ratings are what memories and skills are measured by.")
     rate.add_argument("session", metavar="SESSION")
     rate.add_argument("rating", choices=("good", "bad", "none"), help="none removes the rating")
-    rate.add_argument("--note", metavar="TEXT", default="", help="The reason")
-    rate.add_argument("--tag", action="append", default=[], metavar="TAG", help="A tag; repeatable")
+    rate.add_argument("--note", metavar="TEXT", help="The reason (default: as rated before)")
+    rate.add_argument("--tag", action="append", metavar="TAG", help="A tag; repeatable (default: as rated before)")
     rate.add_argument("--run", type=whole_number, default=0, metavar="N", help="Rate run N (default: the last)")
 
 

@@ -53,7 +53,7 @@ def add_skills(add: AddCommand) -> None:
 
 def _versions(action: AddCommand) -> None:
     save = _named(action("save", "Save a text as the next version of a skill, or as a new skill."))
-    save.add_argument("source", metavar="FILE", help="The new text of its SKILL.md")
+    save.add_argument("source", metavar="FILE", help="The new text of its SKILL.md; - reads it from standard input")
     base_help = "The version that the text was made from (default: the newest)"
     save.add_argument("--base", type=int, metavar="VERSION", help=base_help)
     save.add_argument("--note", metavar="TEXT", default="", help="A note that is kept with the version")

@@ -50,6 +50,12 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def option_number(text: str) -> int:
+    if not (number := whole_number(text)):
+        raise argparse.ArgumentTypeError("expected the number of an option, from 1")
+    return number
+
+
 def nonempty_text(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("expected a text that is not empty")

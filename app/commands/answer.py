@@ -39,7 +39,8 @@ async def answer(context: Invocation) -> int:
         fix = f"Decide it: journeyman approve {args.question}, or: journeyman deny {args.question}"
         raise Problem(f"{args.question} is a permission request, not a question.", "", fix)
     matches = [question for _, question in engine.open_questions() if question.id == args.question]
-    reply = _parse_answer(matches[0], args.text, args.option, args.decline) if matches else Answer(text=args.text)
+    text = args.text or ""
+    reply = _parse_answer(matches[0], text, args.option, args.decline) if matches else Answer(text=text)
     return _print_next_step(context, await engine.answer(args.question, reply), "Answered")
 
 

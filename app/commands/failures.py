@@ -1,5 +1,6 @@
 """The command `failures`, which lists failed tool calls, and the output of `show --failures` and `show --report`."""
 
+import sys
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -37,14 +38,14 @@ async def failures(context: Invocation) -> int:
 
 async def _print_failures(context: Invocation) -> str:
     """Print the failed runs. Return the text that says that there are none, or an empty string if there are some."""
-    failed_runs = await context.engine.analytics.failures(context.args.limit)
+    failed_runs = await context.engine.analytics.failures(_limit(context))
     for failure in failed_runs:
         _print_failure(context, failure)
     return "" if failed_runs else "No failed runs."
 
 
 async def _print_repeated_errors(context: Invocation) -> str:
-    repeated = repeated_errors(await _all_runs(context))[: context.args.limit]
+    repeated = repeated_errors(await _all_runs(context))[: _limit(context)]
     for error in repeated:
         _print_repeated_error(context, error)
     return "" if repeated else "No repeated errors."
@@ -53,9 +54,14 @@ async def _print_repeated_errors(context: Invocation) -> str:
 async def _print_success_rates(context: Invocation) -> str:
     runs = await _all_runs(context)
     rates = list(success_by_tool(runs) if context.args.by == "tool" else success_by_decision(runs))
-    for rate in rates:
+    for rate in rates[: _limit(context)]:
         _print_success_rate(context, rate)
     return "" if rates else "No rated runs."
+
+
+def _limit(context: Invocation) -> int:
+    """Return the most lines to print; 0 in the arguments means that there is no limit."""
+    return context.args.limit or sys.maxsize
 
 
 async def _all_runs(context: Invocation) -> list[RunSummary]:

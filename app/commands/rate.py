@@ -12,6 +12,6 @@ async def rate(context: Invocation) -> int:
     args = context.args
     session = context.session_id()
     rating = RATINGS[args.rating]
-    run = await context.engine.history.rate(session, rating, run=args.run, note=args.note, tags=tuple(args.tag))
+    run = await context.engine.history.rate(session, rating, run=args.run, note=args.note, tags=args.tag)
     context.out.write(f"Rated run {run} of {session}: {args.rating}.")
     return DONE

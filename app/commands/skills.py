@@ -116,7 +116,7 @@ def _print_import(context: Invocation, result: ImportedSkill, *, trusted: bool) 
 
 async def _save(context: Invocation) -> int:
     args, engine = context.args, context.engine.skills
-    text = context.read_text(args.source)
+    text = args.given[0] if args.source == "-" else context.read_text(args.source)
     try:
         document = await engine.open(args.name, _folder(context))
         key, newest = document.row.key, document.base

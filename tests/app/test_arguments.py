@@ -138,6 +138,19 @@ def test_the_last_session_is_resumed_and_an_abort_exits_with_zero(
     assert "\nDone\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (["--option", "0"], "expected the number of an option, from 1"),
+        ([""], "expected a text that is not empty"),
+        ([], "is required"),
+    ],
+)
+def test_an_answer_needs_a_text_or_the_number_of_an_option(reply: list[str], error: str) -> None:
+    with pytest.raises(UsageError, match=error):
+        parse(["answer", "q1", *reply])
+
+
 def test_a_call_is_approved_or_denied_and_a_question_is_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "script.json").write_text(
         scripted_replies(call_reply("write", path="a.txt", content="x"), {"text": "Done"})
@@ -149,6 +162,8 @@ def test_a_call_is_approved_or_denied_and_a_question_is_not(folder: Path, capsys
         assert main(run) == 3
         name = capsys.readouterr().out.split("journeyman approve ")[1].split()[0]
         assert main(["answer", name, "yes"]) == 1 and f"journeyman approve {name}" in capsys.readouterr().err
+        for option in ("0", "-1"):
+            assert main(["approve", name, "--option", option]) == 2 and not (folder / "a.txt").exists()
         assert main([decision, name]) == code
         assert main(["resume", "--last"]) == 0 and (folder / "a.txt").exists() is exists
     assert main(["approve", name]) == 1 and "is not open" in capsys.readouterr().err

@@ -217,7 +217,6 @@ def test_runs_are_rated_and_queried(typed: Typed, session: str) -> None:
         "rated bad",
     )
     assert typed("failures") == 0 and "first failure: read missing.txt" in typed.out
-    assert typed("failures", "--limit", "0", "--json") == 0 and typed.lines == []
     assert typed("failures", "--by", "tool") == 0 and "2 of 2" in typed.out and "0 of 1" in typed.out
     assert typed("failures", "--by", "decision", "--json") == 0
     assert {line["name"]: line["bad"] for line in typed.lines} == {"model scripted": 1, "read": 1, "write": 1}
@@ -230,6 +229,43 @@ def test_runs_are_rated_and_queried(typed: Typed, session: str) -> None:
     assert typed("show", session, "--report", "--json") == 0 and typed.lines[0]["run"]["effective_rating"] == "bad"
     assert typed("rate", session, "none") == 0
     assert typed("failures", "--json") == 0 and typed.lines == []
+
+
+def test_a_limit_of_0_lists_all_failures(typed: Typed, session: str) -> None:
+    assert typed("rate", session, "bad") == 0
+    assert typed("run", "Do it", "--script", "script.json", "--mode", "auto") == 0
+    assert typed("rate", typed.session(), "bad") == 0
+    for limit, count in (("1", 1), ("0", 2)):
+        assert typed("failures", "--limit", limit, "--json") == 0 and len(typed.lines) == count
+    for limit, count in (("1", 1), ("0", 2)):
+        assert typed("failures", "--by", "tool", "--limit", limit, "--json") == 0 and len(typed.lines) == count
+    assert typed("failures", "--limit", "0") == 0 and "No failed runs" not in typed.out
+    assert typed("failures", "--repeated", "--limit", "0") == 0 and "2 × in 2 runs  read" in typed.out
+
+
+def test_rating_again_keeps_the_note_and_tags_that_are_not_given(typed: Typed, session: str) -> None:
+    def rated(*words: str) -> tuple[str, list[str]]:
+        assert typed("rate", session, *words) == 0
+        assert typed("show", session, "--json") == 0
+        last = [line for line in typed.lines if line["kind"] == "run_rated"][-1]
+        return last["note"], last["tags"]
+
+    assert rated("good", "--note", "Größe 1,5 statt 1.5", "--tag", "late") == ("Größe 1,5 statt 1.5", ["late"])
+    assert rated("bad") == ("Größe 1,5 statt 1.5", ["late"])
+    assert rated("bad", "--tag", "wrong") == ("Größe 1,5 statt 1.5", ["wrong"])
+    assert rated("good", "--note", "") == ("", ["wrong"])
+    assert rated("none") == ("", [])
+    assert rated("good") == ("", [])
+
+
+def test_an_empty_task_is_a_usage_error(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    for task in ("", " \n"):
+        assert typed("run", task, "--script", "script.json") == 2
+        assert "expected a text that is not empty" in typed.err and "usage: " in typed.err
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(task.encode())))
+        assert typed("run", "-", "--script", "script.json") == 2 and "The task is empty." in typed.err
+    assert typed("schedule", "add", "", "--every", "1h") == 2
+    assert typed("sessions", "--json") == 0 and typed.lines == []
 
 
 def test_V1_the_times_of_a_report_are_in_utc(typed: Typed, session: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
 """The commands `skills` and `proposals`."""
 
 import asyncio
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -206,3 +208,11 @@ def test_a_skill_forgotten_with_its_session_names_the_way_to_restore_it(run_comm
     assert "Rejected" not in told and "Archived the skill library/notes. Restore with: " in told
     assert "library/notes: archived" not in run_command(*told.split("journeyman ")[-1].split())
     assert "archived" not in run_command("skills", "list")
+
+
+def test_a_skill_is_saved_from_standard_input(run_command: Typist, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    assert "Saved library/notes, version 1." in run_command("skills", "save", "notes", "-")
+    assert TEXT.rstrip("\n") in run_command("skills", "show", "notes")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
+    assert "Standard input cannot be read." in run_command("skills", "save", "notes", "-", ends=FAILED)

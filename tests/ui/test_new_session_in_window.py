@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QMenu, QPlainTextEdit, QPushButton
 
 from core.domain.events import RunStarted, SessionEvent, UserMessage
@@ -248,7 +249,10 @@ async def set_model(engine: Engine) -> None:
     engine.settings.change(model="ollama/not-there")
 
 
-CHOSEN = "5 turns · $1.50 · 900 tok a reply · temperature 0.2 · at most 5 questions · waits 10 min"
+SEALED = ("report.md", "*.md")
+CHOSEN = (
+    "5 turns · $1.50 · 900 tok a reply · temperature 0.2 · at most 5 questions · waits 10 min · seals report.md, *.md"
+)
 
 
 def set_options(dialog: RunOptionsDialog) -> bool:
@@ -257,6 +261,9 @@ def set_options(dialog: RunOptionsDialog) -> bool:
         find(dialog, NumberField, f"options.{name}").setValue(value)
     for name in ("autonomy", "unanswered"):
         press(find(dialog, QComboBox, f"options.{name}"), Qt.Key.Key_Down)
+    sealed = find(dialog, QLineEdit, "options.sealed")
+    sealed.setFocus()
+    QTest.keyClicks(sealed, " report.md,, *.md ")
     temperature = find(dialog, QLineEdit, "options.temperature")
     temperature.setText("warm")
     press(temperature, Qt.Key.Key_Return)
@@ -317,7 +324,7 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         assert (start.mode, start.profile, start.effort) == ("plan", "editor", "high")
         assert (start.max_turns, start.max_cost, start.max_minutes) == (5, 1.5, 0) and limits.text() == "60 turns"
         assert (start.max_output_tokens, start.temperature, start.autonomy) == (900, 0.2, "cautious")
-        assert (start.on_unanswered, start.answer_timeout_minutes) == ("default", 10)
+        assert (start.on_unanswered, start.answer_timeout_minutes, start.sealed) == ("default", 10, SEALED)
         assert not task.toPlainText() and not form.attached.files()
         window.actions_by_id["run.stop"].trigger()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")

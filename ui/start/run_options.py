@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QVBoxLayout, QWid
 from core.domain.question import Autonomy, UnansweredPolicy
 from ui.style.number_formats import amount, money
 from ui.style.theme import Look
+from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, resize_in_screen, show_form_error
 from ui.widgets.drop_down import DropDown
@@ -33,7 +34,7 @@ class RunOptions(NamedTuple):
 
     The run pauses at `turns`, `minutes`, `tokens` or a `cost` in US dollars. `output_tokens` limits each reply.
     `autonomy` says how many questions the agent may ask; after `answer_minutes`, `unanswered` says what happens to a
-    question that nobody has answered.
+    question that nobody has answered. `sealed` are patterns of the files that the run must leave as they are.
     """
 
     turns: int = 0
@@ -45,6 +46,7 @@ class RunOptions(NamedTuple):
     autonomy: Autonomy = "balanced"
     answer_minutes: float = 0.0
     unanswered: UnansweredPolicy = "pause"
+    sealed: tuple[str, ...] = ()
 
 
 class RunOptionsDialog(QDialog):
@@ -62,6 +64,7 @@ class RunOptionsDialog(QDialog):
         self._temperature = QLineEdit()
         self._questions = DropDown(name="options.autonomy", title=_tr("Questions"), font=look.fonts.text)
         self._unanswered = DropDown(name="options.unanswered", title=_tr("Without an answer"), font=look.fonts.text)
+        self._sealed = QLineEdit(", ".join(options.sealed))
         self._error = label("", look.fonts.text, "failed", name="options.error", wrap=True)
         self._error.hide()
         self._lay_out(options)
@@ -94,6 +97,12 @@ class RunOptionsDialog(QDialog):
         self._add(form, "autonomy", _tr("Questions"), self._questions)
         self._add_number(form, "answer_minutes", _tr("Minutes to wait"), options.answer_minutes, decimals=2)
         self._add(form, "unanswered", _tr("Without an answer"), self._unanswered)
+        text = _tr(
+            "The run is done only if these files are as they were: paths, folders or patterns, with commas between."
+        )
+        self._add_heading(form, text)
+        self._sealed.setPlaceholderText(_tr("Such as tests, **/test_*.py"))
+        self._add(form, "sealed", _tr("Sealed files"), self._sealed)
         column.addWidget(FittingScrollArea(content), 1)
         column.addWidget(self._error)
         usual = Button(look, _tr("Use the settings"), name="options.usual", tone="quiet")
@@ -157,6 +166,7 @@ class RunOptionsDialog(QDialog):
                 autonomy=self._questions.currentData(),
                 answer_minutes=values["answer_minutes"],
                 unanswered=self._unanswered.currentData(),
+                sealed=tuple(filter(None, map(str.strip, self._sealed.text().split(",")))),
             )
         )
 
@@ -188,6 +198,7 @@ def options_text(options: RunOptions) -> str:
         "" if options.temperature is None else _tr("temperature {}").format(f"{options.temperature:g}"),
         "" if options.autonomy == "balanced" else _tr(QUESTIONS[options.autonomy]).lower(),
         _tr("waits {} min").format(f"{options.answer_minutes:g}") if options.answer_minutes else "",
+        _tr("seals {}").format(visible(", ".join(options.sealed))) if options.sealed else "",
     ]
     return " · ".join(part for part in (*(limits if any(limits) else [_tr("No limits")]), *others) if part)
 

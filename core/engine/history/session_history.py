@@ -1,7 +1,7 @@
 """Forks sessions, edits and reruns their tasks, rewinds their files and rates their runs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -253,18 +253,32 @@ class SessionHistory:
         rating: Literal["up", "down", ""],
         *,
         run: int = 0,
-        note: str = "",
-        tags: tuple[str, ...] = (),
+        note: str | None = None,
+        tags: Sequence[str] | None = None,
         rated_by: Literal["user", "check"] = "user",
     ) -> int:
-        """Rate a run (0 for the last one) and return its number. A later rating replaces an earlier one."""
+        """Rate a run (0 for the last one) and return its number. A later rating replaces an earlier one.
+
+        A note or tags of None are those of the earlier rating; without a rating, there are none.
+        """
         row = self._reader.require_session(session)
         number = run or row.runs
         if not 1 <= number <= row.runs:
             raise Problem(f"There is no run {number}.", f"Runs in this session: {row.runs}.", "")
-        unique_tags = tuple(dict.fromkeys(tag.strip().removeprefix("#") for tag in tags if tag.strip()))
-        await self._journal.append(session, RunRated(number, rating, Text(note), unique_tags, rated_by))
+        if rating and (note is None or tags is None):
+            earlier = await self._rating_of(session, number, row.last_seq)
+            note = self._reader.read_text(earlier.note) if earlier and note is None else note
+            tags = earlier.tags if earlier and tags is None else tags
+        unique_tags = tuple(dict.fromkeys(tag.strip().removeprefix("#") for tag in tags or () if tag.strip()))
+        await self._journal.append(session, RunRated(number, rating, Text(note or ""), unique_tags, rated_by))
         return number
+
+    async def _rating_of(self, session: str, run: int, last_seq: int) -> RunRated | None:
+        """Return the latest rating of a run by the user, or None if there is none or it was removed."""
+        for entry in reversed(await self._entries(session, last_seq)):
+            if isinstance(entry.event, RunRated) and entry.event.by == "user" and entry.event.run_number == run:
+                return entry.event if entry.event.rating else None
+        return None
 
     async def run_input(self, session: str, run: int) -> RunInput:
         """Return how a run (0 for the last one) was started."""
