@@ -1,4 +1,8 @@
-"""Computes BERT sentence embeddings with numpy alone. Imported only in the process of `embedder_process`."""
+"""Computes sentence embeddings of BERT and MPNet models with numpy alone.
+
+Imported only in the process of `embedder_process`. MPNet is computed as BERT, with these differences: its tensors have
+other names, its positions start at 2, and the attention also depends on the distance of two tokens.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,10 +19,21 @@ from core.memory.wordpiece import WordPiece
 MAX_TOKENS = 256  # tokens of a text that are used; the rest is ignored
 MAX_BATCH_TOKENS = 1_024  # tokens in one forward pass, including padding
 WEIGHTS = "model.safetensors"
+MARKS = {"bert": ("[CLS]", "[SEP]"), "mpnet": ("<s>", "</s>")}  # the first and the last token of a text
+MPNET_NAMES = {
+    ".attention.attn.q.": ".attention.self.query.",
+    ".attention.attn.k.": ".attention.self.key.",
+    ".attention.attn.v.": ".attention.self.value.",
+    ".attention.attn.o.": ".attention.output.dense.",
+    ".attention.LayerNorm.": ".attention.output.LayerNorm.",
+}
+MPNET_FIRST_POSITION = 2
+DISTANCE_BIAS = "encoder.relative_attention_bias.weight"  # of MPNet only
+MAX_DISTANCE = 128  # Tokens that are farther apart are treated alike.
 
 
 class Bert:
-    """A BERT model from a folder as published: config.json, model.safetensors, and vocab.txt or tokenizer.json.
+    """A BERT or MPNet model from a folder: config.json, model.safetensors, and vocab.txt or tokenizer.json.
 
     Attributes:
         fingerprint: a hash of the weights and the configuration, with which the model's embeddings are stored.
@@ -30,8 +45,9 @@ class Bert:
         settings = read_settings(folder)
         if not config:
             raise ValueError("the folder has no config.json")
-        if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
-            raise ValueError(f"its config.json describes {config.get('model_type')!r}; only BERT is supported")
+        kind = config.get("model_type")
+        if kind not in MARKS or config.get("hidden_act", "gelu") != "gelu":
+            raise ValueError(f"its config.json describes {kind!r}; only BERT and MPNet are supported")
         self._layers = int(config["num_hidden_layers"])
         self._heads = int(config["num_attention_heads"])
         self._epsilon = float(config.get("layer_norm_eps", 1e-12))
@@ -45,9 +61,10 @@ class Bert:
         body = (folder / WEIGHTS).read_bytes()
         identity = json.dumps(config, sort_keys=True) + self.document_prompt
         self.fingerprint = blake2b(body + identity.encode(), digest_size=8).hexdigest()
-        self._weights = _prepare(_tensors(body), self._layers)
+        tensors = _tensors(body)
+        self._weights = _prepare(_as_bert(tensors) if kind == "mpnet" else tensors, self._layers)
         lower = read_json(folder / "tokenizer_config.json").get("do_lower_case", True)
-        self._tokenizer = WordPiece(_vocabulary(folder), lower=bool(lower))
+        self._tokenizer = WordPiece(_vocabulary(folder), lower=bool(lower), marks=MARKS[kind])
 
     @property
     def dimensions(self) -> int:
@@ -81,6 +98,8 @@ class Bert:
         states += weights["embeddings.token_type_embeddings.weight"][0]
         states = self._layer_norm(states, "embeddings.LayerNorm").reshape(count * longest, -1)
         bias = ((1 - mask) * -1e9)[:, None, None, :]
+        if DISTANCE_BIAS in weights:
+            bias = bias + _distance_bias(weights[DISTANCE_BIAS], longest)
         for layer in range(self._layers):
             states = self._layer(states, bias, f"encoder.layer.{layer}.")
         states = states.reshape(count, longest, -1)
@@ -148,6 +167,36 @@ def _tensors(body: bytes) -> dict[str, Any]:
             flat = np.frombuffer(body, dtype, (end - start) // dtype.itemsize, 8 + length + start)
             tensors[name.removeprefix("bert.")] = flat.reshape(entry["shape"]).astype(np.float32)
     return tensors
+
+
+def _as_bert(tensors: dict[str, Any]) -> dict[str, Any]:
+    """Return the tensors of an MPNet model as those of a BERT model: with its names, its positions and token types."""
+    renamed = {}
+    for name, tensor in tensors.items():
+        name = name.removeprefix("mpnet.")
+        for published, used in MPNET_NAMES.items():
+            name = name.replace(published, used)
+        renamed[name] = tensor
+    positions = renamed["embeddings.position_embeddings.weight"][MPNET_FIRST_POSITION:]
+    renamed["embeddings.position_embeddings.weight"] = positions
+    renamed["embeddings.token_type_embeddings.weight"] = np.zeros((1, positions.shape[1]), np.float32)
+    return renamed
+
+
+def _distance_bias(weights: Any, length: int) -> Any:
+    """Return what is added to the attention scores of each head, for each token and each token that it attends to.
+
+    `weights` has a row for each head and a column for each range of distances. The first half of the columns is for
+    preceding tokens, the second for following ones. In each half, the first columns are for one distance each, the
+    others for ranges that become wider.
+    """
+    half = weights.shape[1] // 2
+    exact = half // 2
+    offset = np.arange(length)[None, :] - np.arange(length)[:, None]
+    distance = np.abs(offset)
+    wider = np.log(np.maximum(distance, 1) / exact) / np.log(MAX_DISTANCE / exact) * (half - exact)
+    column = np.where(distance < exact, distance, np.minimum(exact + wider.astype(np.int64), half - 1))
+    return weights[:, column + half * (offset > 0)]
 
 
 def _prepare(tensors: dict[str, Any], layers: int) -> dict[str, Any]:

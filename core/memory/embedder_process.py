@@ -23,6 +23,8 @@ from typing import Any
 
 CONTEXT_WEIGHT = 0.5  # weight of the context lines of a memory, relative to its sentence
 CONTEXT_LINES = 8  # context lines that are embedded
+MIN_TO_CENTER = 100  # With fewer memories, their mean says little about what memories have in common.
+MIN_DISTANCE = 1e-3  # avoids division by zero if all memories are the same
 CACHE_SIZE = 4_096  # lines whose embeddings are cached, because memories share context lines
 
 
@@ -39,22 +41,32 @@ class VectorIndex:
         self._rows: dict[int, int] = {}  # row of each memory in the arrays, by its key
         self._keys: Any = np.zeros(1_024, np.int64)
         self._numbers: Any = np.zeros(1_024, np.int64)
+        self._lengths: Any = np.ones(1_024, np.float32)
         self._vectors: Any = np.zeros((1_024, size), np.float32)
 
-    def find(self, query: Any, scopes: list[int], limit: int) -> list[tuple[int, int, float]]:
+    def find(
+        self, query: Any, scopes: list[int], limit: int, *, is_memory: bool = False
+    ) -> list[tuple[int, int, float]]:
         """Return up to `limit` memories in these scopes as (key, number, similarity), most similar first.
 
-        `query` is an embedding. Numbers of embeddings increase in the order in which they were stored.
+        `query` is the embedding of a question, or with `is_memory` of a memory's sentence. Numbers of embeddings
+        increase in the order in which they were stored.
         """
         import numpy as np
 
         self.refresh()
-        vectors = self._vectors[: self._count]
-        (in_scope,) = np.nonzero(np.isin(self._keys[: self._count] >> 32, scopes))
+        is_in_scope = np.isin(self._keys[: self._count] >> 32, scopes)
+        (in_scope,) = np.nonzero(is_in_scope)
         if not len(in_scope):
             return []
-        is_most = len(in_scope) * 4 > self._count  # then selecting the rows first costs more than it saves
-        similarity = (vectors @ query)[in_scope] if is_most else vectors[in_scope] @ query
+        rows: Any = slice(self._count)
+        if len(in_scope) * 4 <= self._count:  # otherwise selecting the rows first costs more than it saves
+            rows, is_in_scope = in_scope, np.ones(len(in_scope), bool)
+        vectors = self._vectors[rows]
+        if is_memory or len(in_scope) < MIN_TO_CENTER:
+            similarity = (vectors @ query)[is_in_scope]
+        else:
+            similarity = _centered_similarity(vectors, self._lengths[rows], query, is_in_scope)
         best = np.argpartition(-similarity, limit)[:limit] if len(similarity) > limit else np.arange(len(similarity))
         best = best[np.argsort(-similarity[best])]
         chosen = in_scope[best]
@@ -77,6 +89,7 @@ class VectorIndex:
             self._numbers[rows] = [embedding.number for embedding in batch]
             vectors = b"".join(embedding.vector for embedding in batch)
             self._vectors[rows] = np.frombuffer(vectors, np.float16).reshape(len(rows), -1)
+            self._lengths[rows] = np.maximum(np.linalg.norm(self._vectors[rows], axis=1), MIN_DISTANCE)
             self._last_number = batch[-1].number
 
     def _double_capacity(self) -> None:
@@ -85,7 +98,27 @@ class VectorIndex:
         capacity = 2 * len(self._vectors)
         self._keys = np.resize(self._keys, capacity)
         self._numbers = np.resize(self._numbers, capacity)
+        self._lengths = np.resize(self._lengths, capacity)
         self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
+
+
+def _centered_similarity(vectors: Any, lengths: Any, query: Any, is_in_scope: Any) -> Any:
+    """Return the similarity of the vectors in scope to a query, without what all of these have in common.
+
+    The mean of their directions is subtracted from each direction and from the query. What remains of a vector is what
+    sets it apart from the others: the names and the topic that all memories of a conversation share no longer make
+    them all similar to every question about it. The values are scaled by the mean length, as without centering.
+    """
+    import numpy as np
+
+    count = int(is_in_scope.sum())
+    mean = (is_in_scope / lengths).astype(np.float32) @ vectors / count
+    centered = query - mean
+    centered /= max(float(np.linalg.norm(centered)), MIN_DISTANCE)
+    squared_distance = 1 - 2 * (vectors @ mean) / lengths + mean @ mean
+    distance = np.sqrt(np.maximum(squared_distance, MIN_DISTANCE**2))
+    cosine = ((vectors @ centered) / lengths - centered @ mean) / distance
+    return lengths[is_in_scope].mean() * cosine[is_in_scope]
 
 
 class Embedder:
@@ -151,7 +184,7 @@ def handle_request(request: dict[str, Any], embedder: Embedder, index: VectorInd
         rows = embedder.embed_memories([(text, context) for text, context in request["memories"]])
         return {"rows": [b64encode(row.tobytes()).decode() for row in rows]}
     vector = embedder.embed_query(request["text"], request["is_memory"])
-    return {"found": index.find(vector, request["scopes"], request["limit"])}
+    return {"found": index.find(vector, request["scopes"], request["limit"], is_memory=request["is_memory"])}
 
 
 def main() -> None:

@@ -9,14 +9,18 @@ _CJK = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2FA1F)
 
 
 class WordPiece:
-    """Converts text to token numbers. `vocabulary` maps each part of a word to its number."""
+    """Converts text to token numbers.
 
-    def __init__(self, vocabulary: Mapping[str, int], *, lower: bool = True) -> None:
+    `vocabulary` maps each part of a word to its number. `marks` are the tokens for the start and the end of a text.
+    """
+
+    def __init__(
+        self, vocabulary: Mapping[str, int], *, lower: bool = True, marks: tuple[str, str] = ("[CLS]", "[SEP]")
+    ) -> None:
         self._pieces = vocabulary
         self._lower = lower
         self._unknown = vocabulary["[UNK]"]
-        self._first = vocabulary["[CLS]"]
-        self._last = vocabulary["[SEP]"]
+        self._first, self._last = (vocabulary[mark] for mark in marks)
         self._cache: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str, limit: int) -> list[int]:

@@ -83,3 +83,23 @@ def written(folder: Path, tensors: Mapping[str, Any], pieces: Sequence[str], lay
     head = json.dumps({"__metadata__": {"format": "pt"}, **listed}).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(head)) + head + body)
     return folder
+
+
+def mpnet_model(folder: Path, tensors: Mapping[str, Any], distance_bias: Any) -> Path:
+    """Write the tensors of a BERT model as those of an MPNet model, with biases by distance, into the same folder."""
+    renamed = {"encoder.relative_attention_bias.weight": distance_bias}
+    for name, tensor in tensors.items():
+        published = name.replace("attention.output.LayerNorm", "attention.LayerNorm")
+        published = published.replace("attention.output.dense", "attention.attn.o")
+        for part in ("query", "key", "value"):
+            published = published.replace(f"attention.self.{part}", f"attention.attn.{part[0]}")
+        if "position" in name:
+            tensor = np.concatenate([np.full((2, WIDTH), 9.0), tensor])
+        if "token_type" not in name:
+            renamed[published] = tensor
+    pieces = ["<pad>", "[UNK]", "<s>", "</s>", "<mask>", *"abcdefghijklmnopqrstuvwxyz"]
+    layers = sum(name.endswith("intermediate.dense.bias") for name in tensors)
+    written(folder, renamed, pieces, layers)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "mpnet", "max_position_embeddings": 66}))
+    return folder

@@ -20,7 +20,7 @@ from core.domain.problems import Problem
 from core.domain.recall_events import MemoriesRecalled
 from core.memory.bert import Bert
 from core.memory.embedder_client import SCRIPT
-from core.memory.embedder_process import VectorIndex
+from core.memory.embedder_process import MIN_TO_CENTER, VectorIndex
 from core.memory.embedding_models import PACKAGE
 from core.memory.index_terms import index_terms
 from core.memory.memories import Memories, with_text
@@ -33,7 +33,7 @@ from core.store.memory_store import MemoryStore
 from tests.core.engine.harness import BOUND_S, open_engine, run_bounded, scripted_replies
 from tests.core.memory.gguf_model import gguf_model
 from tests.core.memory.made import ManualClock
-from tests.core.memory.small_model import HEADS, WIDTH, random_model, small_model
+from tests.core.memory.small_model import HEADS, WIDTH, mpnet_model, random_model, small_model
 
 BOAT = "The boat leaves at dawn."
 READY_CHILD = 'import sys\nprint(\'{"model": "m"}\', flush=True)\nfor line in sys.stdin:\n'
@@ -211,7 +211,7 @@ def broken(folder: Path, how: str) -> str:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("a table of another kind", "only BERT is supported"),
+        ("a table of another kind", "only BERT and MPNet are supported"),
         ("weights cut short", "cannot be used"),
         ("a layer too few", "encoder.layer.1"),
         ("a layer after the pooling", "requires Dense"),
@@ -333,11 +333,41 @@ def test_many_vectors_are_read_at_once_and_a_renewed_one_keeps_its_row(tmp_path:
         db.executemany("INSERT INTO memory_embedding VALUES (?, ?, ?, ?)", rows)
         nearest = VectorIndex(str(file), "m", 4)
         best = int((made.astype(np.float32) @ np.ones(4, np.float32)).argmax())
-        assert [found[:2] for found in nearest.find(np.ones(4, np.float32), [0], 1)] == [(best, best + 1)]
+        assert [found[:2] for found in nearest.find(np.ones(4, np.float32), [0], 1, is_memory=True)] == [
+            (best, best + 1)
+        ]
         anew = np.full(4, 90, np.float16).tobytes()
         db.execute("INSERT OR REPLACE INTO memory_embedding VALUES (?, 7, 'm', ?)", (many + 1, anew))
-        assert nearest.find(np.ones(4, np.float32), [0], 1) == [(7, many + 1, 360.0)]
+        assert nearest.find(np.ones(4, np.float32), [0], 1, is_memory=True) == [(7, many + 1, 360.0)]
         assert len(nearest.find(np.ones(4, np.float32), [0], many + 9)) == many
+
+
+def test_what_all_memories_have_in_common_is_not_similar_to_a_question(tmp_path: Path) -> None:
+    """Memories that only share the common part with a question have no similarity; the one about it comes first."""
+    chance = np.random.default_rng(4)
+    common, subject = np.eye(8)[:2]
+    rows = [common * 2 + chance.normal(scale=0.2, size=8) * (np.arange(8) > 1) for _ in range(MIN_TO_CENTER)]
+    rows[5] = (common + subject) * 0.7  # short: its dot product with the question is the lowest
+    stored = [row.astype(np.float16) for row in rows]
+    question = ((common + 0.1 * subject) / np.linalg.norm(common + 0.1 * subject)).astype(np.float32)
+    file = tmp_path / "journeyman.db"
+    with closing(connect(file, "OFF")) as db:
+        write = "INSERT INTO memory_embedding VALUES (?, ?, 'm', ?)"
+        db.executemany(write, [(number + 1, number, row.tobytes()) for number, row in enumerate(stored)])
+        index = VectorIndex(str(file), "m", 8)
+        best, *others = index.find(question, [0], MIN_TO_CENTER)
+        assert best[0] == 5 and best[2] > 1
+        assert max(similarity for _, _, similarity in others) < 0.5
+        plainly = index.find(question, [0], MIN_TO_CENTER, is_memory=True)
+        assert plainly[-1][0] == 5 and plainly[-1][2] == pytest.approx(float(question @ stored[5]), abs=1e-3)
+        db.execute("DELETE FROM memory_embedding WHERE key = 9")
+        few = VectorIndex(str(file), "m", 8).find(question, [0], MIN_TO_CENTER)
+        assert len(few) == MIN_TO_CENTER - 1 and few[-1][0] == 5
+        far = [(500 + number, (1 << 32) + number, (-row).tobytes()) for number, row in enumerate(stored)]
+        for scope in range(1, 6):  # memories of other scopes change nothing, whether few or most
+            far = [(500 * scope + key, (scope << 32) + key, (-row).tobytes()) for key, row in enumerate(stored)]
+            db.executemany(write, far)
+            assert index.find(question, [0], MIN_TO_CENTER)[0] == pytest.approx(best, abs=1e-3)
 
 
 def test_inference_agrees_with_the_reference_computation(tmp_path: Path) -> None:
@@ -348,7 +378,21 @@ def test_inference_agrees_with_the_reference_computation(tmp_path: Path) -> None
     assert np.abs(made - np.array([plain(tensors, text) for text in texts])).max() < 1e-4
 
 
-def plain(tensors: dict[str, Any], text: str) -> Any:
+def test_inference_of_mpnet_agrees_with_the_reference_computation(tmp_path: Path) -> None:
+    folder, tensors = random_model(tmp_path)
+    tensors["embeddings.token_type_embeddings.weight"] *= 0  # MPNet has none
+    distance_bias = np.random.default_rng(6).normal(size=(32, HEADS))
+    mpnet_model(folder, tensors, distance_bias)
+    texts = ["a b c", "z", "q w e r t y u i o p"]
+    expected = np.array([plain(tensors, text, distance_bias) for text in texts])
+    assert np.abs(Bert(folder).embed(texts) - expected).max() < 1e-4
+
+
+def plain(tensors: dict[str, Any], text: str, distance_bias: Any = None) -> Any:
+    def bias(head: int, offset: int) -> float:  # for at most 11 tokens between two: 8 to 11 are one range
+        column = min(abs(offset), 8) + 16 * (offset > 0)
+        return 0.0 if distance_bias is None else float(distance_bias[column, head])
+
     def even(row: Any, name: str) -> Any:
         flat = row - row.mean()
         return flat / math.sqrt((flat**2).mean() + 1e-12) * tensors[f"{name}.weight"] + tensors[f"{name}.bias"]
@@ -366,11 +410,14 @@ def plain(tensors: dict[str, Any], text: str) -> Any:
         name, each = f"encoder.layer.{layer}", WIDTH // HEADS
         three = [[times(row, f"{name}.attention.self.{part}") for row in rows] for part in ("query", "key", "value")]
         seen = []
-        for query in three[0]:
+        for place, query in enumerate(three[0]):
             parts = []
             for head in range(HEADS):
                 span = slice(head * each, (head + 1) * each)
-                heed = [math.exp(float(query[span] @ key[span]) / math.sqrt(each)) for key in three[1]]
+                heed = [
+                    math.exp(float(query[span] @ key[span]) / math.sqrt(each) + bias(head, other - place))
+                    for other, key in enumerate(three[1])
+                ]
                 parts.append(sum(h / sum(heed) * value[span] for h, value in zip(heed, three[2], strict=True)))
             seen.append(np.concatenate(parts))
         rows = [
