@@ -22,13 +22,14 @@ NAMES = re.findall(
     r"\S+",
     """
     ACP AGENTS ai Aider ALMA ALMA's Anthropic API artifacts ATIF bge Brave bubblewrap Changelog changelog ChatGPT
-    checkboxes CLI Cline Codex compactions Copilot coroutine cpp cpu CSV Ctrl dataclass Debian dialogs docstring
-    Esc fallbacks façade Flatpak FTS Gemini GGUF Git Git's GitHub GitLab glibc gzip handoff Homebrew HTML httpx
-    initializer IPv Jaeger JetBrains JSON json keyring Kimi Landlock landlock Langfuse LFS LGPL linter LLM LM localhost
-    macOS Markdown mb MCP mcp mcpServers md MiniLM minilm MPNet mpnet numpy OAuth Ollama OpenAI OpenClaw OpenCode OpenHands
-    OpenRouter OpenTelemetry OTLP Perfetto PgDown PgUp pipx PKCE pnpm Qt Qwen README rebase recency reflogs Roo rss
-    Sandboxed sandboxed SearXNG severities SQLite sqlite subfolders submodules SWE swe Tavily th todo tokenizer
-    TOML Tooltips Ubuntu unarchive Untrusted untrusted URL UTF uv validator vLLM worktree worktrees xllamacpp zstd
+    checkboxes CLI Cline Codex compactions Copilot coroutine cpp cpu CSV Ctrl dataclass Debian dialogs docstring Esc
+    fallbacks façade Flatpak FTS Gemini GGUF Git Git's GitHub GitLab glibc gzip handoff Homebrew HTML httpx
+    initializer IPv Jaeger JetBrains JSON json keyring Kimi Landlock landlock Langfuse LFS LGPL linter LLM LM
+    localhost macOS Markdown mb MCP mcp mcpServers md MiniLM minilm MPNet mpnet numpy OAuth Ollama OpenAI OpenClaw
+    OpenCode OpenHands OpenRouter OpenTelemetry OTLP Perfetto PgDown PgUp pipx PKCE pnpm Qt Qwen README rebase recency
+    reflogs Roo rss Sandboxed sandboxed SearXNG severities SQLite sqlite subfolders submodules SWE swe Tavily th todo
+    tokenizer TOML Tooltips Ubuntu unarchive Untrusted untrusted URL UTF uv validator vLLM worktree worktrees
+    xllamacpp zstd
     """,
 )
 

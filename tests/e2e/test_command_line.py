@@ -129,7 +129,8 @@ def test_sigterm_stops_the_run(terminal: Terminal) -> None:
 @pytest.mark.parametrize(
     "words",
     [["nothing"], ["run"], ["run", "t", "--max-turns", "-1"], ["run", "t", "--max-turns", "x"], ["resume"],
-     ["resume", "x", "--retry", "--skip"], ["resume", "x", "--last"], ["--nothing"], ["answer", "q", "--option", "x"]],
+     ["resume", "x", "--retry", "--skip"], ["resume", "x", "--last"], ["--nothing"], ["answer", "q", "--option", "x"],
+     ["run", " "], ["schedule", "add", " ", "--every", "1h"]],
     ids=lambda words: " ".join(words),
 )  # fmt: skip
 def test_bad_usage_exits_with_2(terminal: Terminal, words: list[str]) -> None:
@@ -147,7 +148,6 @@ def test_errors_are_reported(terminal: Terminal) -> None:
         (["run", "t", "--script", "."], ". is not a regular file."),
         (["run", "t", "--script", "bytes.json"], "bytes.json cannot be read."),
         (["run", "t", "--script", "bad.json"], "At replies[0]: expected only"),
-        (["run", " ", "--script", "script.json"], "There is no task."),
         (["run", "t", "--script", "script.json", "-C", "none"], "There is no folder"),
         (["show", "none"], "There is no session 'none'."),
         (["answer", "none", "x"], "The question none is not open."),

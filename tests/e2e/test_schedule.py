@@ -49,7 +49,6 @@ def test_a_schedule_is_stored_started_and_removed(terminal: Terminal) -> None:
         (["x", "--at", "soon"], "'soon' is not a time."),
         (["x", "--at", "2001-01-01 10:00"], "is in the past."),
         (["x", "--every", "1h", "-C", "nowhere"], "There is no folder"),
-        ([" ", "--every", "1h"], "There is no task."),
     ],
 )
 def test_errors_are_reported(words: list[str], says: str, terminal: Terminal) -> None:

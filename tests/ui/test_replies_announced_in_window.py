@@ -37,7 +37,8 @@ def test_the_reply_of_a_session_that_is_not_shown_is_announced_at_its_end_only(
         announcements.clear()
         await person.start(json.dumps({"replies": [{"text": TEXT, "chunks": 40}]}))()
         await until(lambda: any("Finished" in text for text in announcements), "the end")
-        assert announcements == [
+        # The question of the session shown is announced too if it does not have the focus yet.
+        assert [text for text in announcements if "Question" not in text] == [
             "Write it. Finished: I looked at the notes. The letter is ready. Add your name. Keep a copy."
         ]
 

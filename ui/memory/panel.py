@@ -101,7 +101,6 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         self._found: Sequence[MemoryListing] | None = None
         self._asked = ("", "", "")
         self._proposals: dict[str, Proposal] = {}
-        self._id_to_open = ""
         self._key = ""
         self._folded = False
         self.controller = MemoryController(bridge)
@@ -124,31 +123,30 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         """
         if about and about[0] == PROPOSED:
             self.header.choose_tab(PROPOSED)
-        elif about:
-            self._id_to_open = about[0]
-        self.refresh()
+            self.refresh()
+        else:
+            self.refresh(about[0] if about else "")
 
     def refresh(self, memory_id: str = "") -> None:
         """Reload the page; if `memory_id` is not empty, open this memory."""
-        self._id_to_open = memory_id or self._id_to_open
 
         async def look() -> None:
-            self.show_all(await self.controller.list_memories(), await self.controller.open_proposals())
+            memories, proposals = await self.controller.list_memories(), await self.controller.open_proposals()
+            self.show_all(memories, proposals, memory_id)
             if self.header.search.text().strip():
                 self._search()
 
         self._start_task(look(), "list the memories")
 
-    def show_all(self, listed: "Sequence[MemoryListing]", proposals: Sequence[Proposal]) -> None:
+    def show_all(self, listed: "Sequence[MemoryListing]", proposals: Sequence[Proposal], id_to_open: str = "") -> None:
         self._listed = listed
         self._proposals = {item.id: item for item in proposals}
         self.header.show_figures(listed, len(proposals), is_limited=len(listed) >= MAX_LISTED)
         self.header.show_folders(scope_folders(listed))
-        if self._id_to_open and self._id_to_open in {item.memory.id for item in listed}:
-            self._reveal(self._id_to_open)
+        if id_to_open in {item.memory.id for item in listed}:
+            self._reveal(id_to_open)
         self.count_changed.emit()
-        self._arrange(keep=not self._id_to_open)
-        self._id_to_open = ""
+        self._arrange(id_to_open)
 
     def show_memory(self, details: "MemoryDetails") -> None:
         self.card.show_memory(details)
@@ -232,15 +230,15 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             if is_in_tab(item, tab) and matches_scope(item.memory, scope)
         ]
 
-    def _arrange(self, *, keep: bool = True) -> None:
-        """Show the lines of the current tab.
+    def _arrange(self, id_to_open: str = "") -> None:
+        """Show the lines of the current tab, and open this item or, if it is empty, keep the open one.
 
-        With `keep`, the open item stays open. If it is no longer listed, the item now at its position is opened
-        instead, or the first item if the tab or a filter has changed.
+        If the item is not listed, the item now at its position is opened instead, or the first item if the tab or a
+        filter has changed.
         """
         lines = self._lines()
         keys = [each.key for each in lines]
-        selected = self._key if keep else self._id_to_open
+        selected = id_to_open or self._key
         before, self._asked = (
             self._asked,
             (self.header.tab, self.header.scope_filter, self.header.search.text().strip()),
@@ -248,7 +246,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         was = self.list.currentIndex().row() if before == self._asked else 0
         key = selected if selected in keys else (keys[min(max(was, 0), len(keys) - 1)] if keys else "")
         self.list.show_lines(lines, key)
-        if not keep:
+        if id_to_open:
             self.list.scrollTo(self.list.currentIndex())
         elif before != self._asked:
             self.list.scrollToTop()

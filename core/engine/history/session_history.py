@@ -259,13 +259,13 @@ class SessionHistory:
     ) -> int:
         """Rate a run (0 for the last one) and return its number. A later rating replaces an earlier one.
 
-        A note or tags of None are those of the earlier rating; without a rating, there are none.
+        A note or tags of None are those of the user's earlier rating. A check, or a rating removed, has none.
         """
         row = self._reader.require_session(session)
         number = run or row.runs
         if not 1 <= number <= row.runs:
             raise Problem(f"There is no run {number}.", f"Runs in this session: {row.runs}.", "")
-        if rating and (note is None or tags is None):
+        if rated_by == "user" and rating and (note is None or tags is None):
             earlier = await self._rating_of(session, number, row.last_seq)
             note = self._reader.read_text(earlier.note) if earlier and note is None else note
             tags = earlier.tags if earlier and tags is None else tags
