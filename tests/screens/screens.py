@@ -362,7 +362,7 @@ def _sessions(stage: _Stage) -> Screens:
     assert isinstance(rows, SessionsModel)
     sessions.open_search()
     field.setText("landlord")
-    sessions.show_hits([SessionHit(hit.session, hit.text) for hit in stage.reader.search("landlord")])
+    sessions.show_hits("landlord", [SessionHit(hit.session, hit.text) for hit in stage.reader.search("landlord")])
     yield "search", stage.shell
     search_button = sessions.findChild(QToolButton, "sessions.search_button")
     assert search_button

@@ -87,7 +87,7 @@ class WindowController(QObject):
             query, folder = parse_query(text), self._window.row(self._window.selection.session).folder
             words = "" if query.filters else query.words  # filters apply only to sessions, so nothing else is searched
             items = await self._bridge.ask(lambda engine: search_pages(engine, words, folder))
-            self._window.sessions.show_hits([SessionHit(hit.session, hit.text, hit.seq) for hit in hits], items)
+            self._window.sessions.show_hits(text, [SessionHit(hit.session, hit.text, hit.seq) for hit in hits], items)
 
         if text:
             self.tasks.start(search_sessions(), "search")

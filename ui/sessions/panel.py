@@ -135,9 +135,14 @@ class SessionsPanel(QFrame):
         self._view.select_only(self._model.index_of(session_id))
         self._view.rename()
 
-    def show_hits(self, hits: Sequence[SessionHit], page_items: Sequence[PageItem] = ()) -> None:
-        """Show the results of a search: sessions with a matching title, then matches, memories and skills."""
-        self._model.search(self._search.text(), hits, page_items)
+    def show_hits(self, query: str, hits: Sequence[SessionHit], page_items: Sequence[PageItem] = ()) -> None:
+        """Show the results of a search: sessions with a matching title, then matches, memories and skills.
+
+        Results for an earlier query, which come late, are ignored.
+        """
+        if query != self._search.text().strip():
+            return
+        self._model.search(query, hits, page_items)
         self._update_empty()
         count = len(self._model.session_indexes()) + len(page_items)
         text = self.tr("1 search result") if count == 1 else self.tr("{} search results").format(f"{count:,}")

@@ -112,10 +112,19 @@ def test_search_opens_filters_and_closes(panel: SessionsPanel, qtbot: QtBot) -> 
         write(field, "title b")
     assert searched.args == ["title b"]
     assert view(panel).model().rowCount() == 2
-    panel.show_hits([SessionHit("a", "in its text")])
+    panel.show_hits("title b", [SessionHit("a", "in its text")])
     assert view(panel).model().rowCount() == 4
     press(field, Qt.Key.Key_Escape)
     assert not field.isVisible() and view(panel).model().rowCount() == 3
+
+
+def test_late_results_of_an_earlier_query_are_ignored(panel: SessionsPanel) -> None:
+    panel.show_sessions([row("a"), row("b")])
+    panel.open_search()
+    write(find(panel, QLineEdit, "sessions.search"), "kind:command")
+    panel.show_hits("kind:command", [SessionHit("b", "make all", 7)])
+    panel.show_hits("kind:comm", [SessionHit("a", "as text", 3)])
+    assert hit_positions(panel) == [("b", 7)]
 
 
 def test_search_results_start_at_the_top(panel: SessionsPanel, qtbot: QtBot) -> None:
@@ -133,7 +142,7 @@ def test_a_hit_is_opened_at_its_position(panel: SessionsPanel, qtbot: QtBot) -> 
     panel.open_search()
     field = find(panel, QLineEdit, "sessions.search")
     write(field, "inside")
-    panel.show_hits([SessionHit("b", "what is inside", 12)])
+    panel.show_hits("inside", [SessionHit("b", "what is inside", 12)])
     assert hit_positions(panel) == [("b", 12)]
     with qtbot.waitSignal(panel.hit_chosen) as chosen:
         press(field, Qt.Key.Key_Return)
@@ -326,7 +335,7 @@ def test_a_filter_for_a_kind_of_step_lists_steps_and_no_titles(panel: SessionsPa
     panel.open_search()
     write(find(panel, QLineEdit, "sessions.search"), "title kind:command")
     assert listed(panel) == []
-    panel.show_hits([SessionHit("b", "make all", 7)])
+    panel.show_hits("title kind:command", [SessionHit("b", "make all", 7)])
     assert listed(panel) == ["b"] and hit_positions(panel) == [("b", 7)]
 
 
