@@ -206,7 +206,9 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         key = self.view.edit.key
 
         async def look() -> None:
-            self.view.usage.show_uses(await self.controller.usage(key))
+            usage = await self.controller.usage(key)
+            if key == self.view.edit.key:  # the user may have opened another skill in the meantime
+                self.view.usage.show_uses(usage)
 
         self._start_task(look(), "load the uses of a skill")
 
