@@ -49,7 +49,7 @@ class SettingWord(NamedTuple):
 
 def is_harmless(text: str, trusted: str = "") -> bool:
     """Return whether every line is harmless, or is in the same section of the configuration `trusted` as well."""
-    return _unsafe_lines(text) <= _unsafe_lines(trusted)
+    return unsafe_lines(text) <= unsafe_lines(trusted)
 
 
 def harmless_lines(text: str) -> str:
@@ -80,7 +80,8 @@ def words_naming_files(text: str) -> list[SettingWord]:
     return words
 
 
-def _unsafe_lines(text: str) -> set[ConfigLine]:
+def unsafe_lines(text: str) -> set[ConfigLine]:
+    """Return the lines of a configuration that are not known to be harmless."""
     return {line for line in config_lines(text) if line.entry and not _is_harmless_line(line)}
 
 

@@ -1,9 +1,9 @@
-"""Finds changed git settings that run no program but decide what the user's next command sends, where and as whom."""
+"""Finds changed git settings that decide what the user's next command sends, where and as whom, and lost settings."""
 
 import re
 from typing import NamedTuple
 
-from core.domain.git_config import is_harmless
+from core.domain.git_config import is_harmless, unsafe_lines
 from core.domain.git_config_lines import ENTRY, config_lines
 
 _KEYS = {  # by section
@@ -25,8 +25,11 @@ class _Destination(NamedTuple):
 
 
 def is_harmless_change(text: str, former: str) -> bool:
-    """Return whether a changed git configuration neither makes git run a program nor leads it elsewhere."""
-    return is_harmless(text, former) and not leads_elsewhere(text, former)
+    """Return whether a changed git configuration neither makes git run a program nor leads it elsewhere.
+
+    Nor may it lack settings of the former one, such as `core.hooksPath` or a remote.
+    """
+    return is_harmless(text, former) and not leads_elsewhere(text, former) and not loses_settings(text, former)
 
 
 def leads_elsewhere(text: str, former: str) -> bool:
@@ -44,6 +47,21 @@ def leads_elsewhere(text: str, former: str) -> bool:
         if not (names_known_remote or sets_first_author):
             return True
     return False
+
+
+def loses_settings(text: str, former: str) -> bool:
+    """Return whether a git configuration lacks settings that name programs or destinations in the former one.
+
+    Without a remote, git takes its name for a folder, and runs the hooks there. Settings of a branch may be lost,
+    because git removes them with the branch, except where to push a branch that still has other settings.
+    """
+    if any(line.section != "branch" for line in unsafe_lines(former) - unsafe_lines(text)):
+        return True
+    branches = {line.subsection for line in config_lines(text) if line.section == "branch"}
+    return any(
+        each.section != "branch" or (each.key == "pushremote" and each.subsection in branches)
+        for each in _destinations(former) - _destinations(text)
+    )
 
 
 def _destinations(text: str) -> set[_Destination]:

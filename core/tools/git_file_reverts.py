@@ -47,7 +47,7 @@ def required_git_revert(inner_path: str, change: FileChange) -> FileRevert | Non
         is_of_worktree = re.fullmatch(r"worktrees/[^/]+/commondir", inner_path)
         is_usual = is_of_worktree and (change.after or b"").strip() == b"../.."
         return None if is_usual or is_gone(change) else restore
-    if path.name not in CONFIG_FILES or is_gone(change):
+    if path.name not in CONFIG_FILES:
         return None
     return _revert_config(change)
 

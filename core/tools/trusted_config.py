@@ -32,6 +32,8 @@ def required_revert(context: ToolContext, change: FileChange) -> FileRevert | No
     broker = context.broker
     path = PurePosixPath(change.path)
     if inner_path := _in_git(broker, path):
+        if is_gone(change) and path.name in CONFIG_FILES and not _exists(broker, path.parent / "HEAD"):
+            return None  # its git folder is gone, too
         return required_git_revert(inner_path, change)
     if path.name == ".git":
         is_harmless_change = is_gone(change) or _is_worktree(broker.folder, path.parent)
@@ -104,6 +106,13 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
     if path.name not in (*CONFIG_FILES, COMMONDIR, "hooks") and base == path.parent:
         return ""
     return str(path.relative_to(base)) if broker.stat(f"{base}/HEAD") else ""
+
+
+def _exists(broker: FileBroker, path: PurePosixPath) -> bool:
+    try:
+        return broker.stat(str(path)) is not None
+    except Problem:  # such as a file in place of a folder
+        return False
 
 
 def _is_worktree(folder: Path, subfolder: PurePosixPath) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 
 from core.domain.git_config import harmless_lines, is_harmless
-from core.domain.git_destinations import leads_elsewhere
+from core.domain.git_destinations import is_harmless_change, leads_elsewhere
 
 USUAL = """[core]
 \trepositoryformatversion = 0
@@ -79,6 +79,26 @@ def test_a_changed_address_is_found() -> None:
 def test_what_decides_the_next_push_is_found_although_it_runs_no_program(lines: str) -> None:
     assert is_harmless(USUAL + lines) and leads_elsewhere(USUAL + lines, USUAL)
     assert not leads_elsewhere(USUAL + lines, USUAL + lines)
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "[core]\n\thooksPath = .hooks", '[remote "o"]\n\turl = https://example.org/o.git',
+        "[transfer]\n\tfsckObjects = true", '[remote "origin"]\n\tpushurl = none', "[remote]\n\tpushDefault = fork",
+        '[branch "main"]\n\tpushRemote = origin',
+    ],
+)  # fmt: skip
+def test_lost_settings_are_found(lost: str) -> None:
+    assert not is_harmless_change(USUAL, USUAL + lost) and is_harmless_change(USUAL + lost, USUAL + lost)
+
+
+@pytest.mark.parametrize(
+    "lost",
+    ['[branch "x"]\n\tremote = origin\n\tpushRemote = origin\n\tnote = x\n', "[core]\n\tignoreCase = true\n"],
+)
+def test_a_removed_branch_and_harmless_settings_may_be_lost(lost: str) -> None:
+    assert is_harmless_change(USUAL, USUAL + lost)
 
 
 def test_an_author_may_be_named_where_there_is_none() -> None:

@@ -118,6 +118,28 @@ def test_p13_git_of_the_user_starts_no_program_that_a_command_configured(case: s
     assert not list(ground.folder.rglob("OBEYED"))
 
 
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize(
+    "command", ["sed -i '/remote/,$d' .git/config", "git config --remove-section remote.origin", "rm .git/config"]
+)
+def test_a_command_removes_no_setting_that_decides_where_a_push_goes(command: str, rung: str, ground: Ground) -> None:
+    """Without the setting, `git push origin` would use the folder of that name, and run its hooks."""
+    remote = ground.folder.parent / "remote"
+    subprocess.run(["sh", "-c", MAKE["git"]], cwd=ground.folder, check=True, capture_output=True)
+    for words in (["init", "-q", "--bare", str(remote)], ["remote", "add", "origin", str(remote)]):
+        subprocess.run(["git", *words], cwd=ground.folder, check=True)
+    subprocess.run(["git", "init", "-q", "--bare", "origin"], cwd=ground.folder, check=True)
+    hook = ground.folder / "origin/hooks/pre-receive"
+    hook.write_text("#!/bin/sh\ntouch OBEYED\n")
+    hook.chmod(0o755)
+    settings = (ground.folder / ".git/config").read_bytes()
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use(command)
+    subprocess.run(["git", "push", "-q", "origin", "HEAD"], cwd=ground.folder, check=False)
+    assert not list(ground.folder.rglob("OBEYED"))
+    assert (ground.folder / ".git/config").read_bytes() == settings
+
+
 @pytest.mark.parametrize("steps", [("git init -q --bare b; {}",), ("mkdir b; {}", "echo ref: refs/heads/x > b/HEAD")])
 @pytest.mark.parametrize("place", ["info/attributes", "remotes/origin", "branches/origin"])
 def test_a_bare_repository_gets_no_remote_and_no_attributes(steps: tuple[str, ...], place: str, ground: Ground) -> None:
