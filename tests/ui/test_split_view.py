@@ -191,9 +191,9 @@ def test_a_working_sub_agent_is_shown_among_the_steps_and_answered_beside_them(q
         await until(lambda: window.row(child).status == "waiting", "its question")
         assert model.rowCount() > model.count and page.view.following
         page.select_row(2, child)
-        await until(lambda: window.pane.session == child, "the step of the sub-agent in the pane")
+        await until(lambda: window.step_pane.session == child, "the step of the sub-agent in the pane")
         page.select_row(gave.row)
-        click(await until(lambda: window.pane.findChild(QPushButton, "step.child"), "the way to it"))
+        click(await until(lambda: window.step_pane.findChild(QPushButton, "step.child"), "the way to it"))
         assert desk.other_session == child and page.isVisible()
         right = desk.panes[1]
         card = await until(lambda: right.view.asking.card, "the card of the sub-agent")
