@@ -22,12 +22,12 @@ from ui.base.window_state import WindowState
 from ui.sessions.panel import SessionsPanel
 from ui.sessions.sessions_footer import FooterPage
 from ui.settings.page_titles import SETTINGS_PAGES
+from ui.shell.board_source import board_source
 from ui.shell.central_area import CentralArea
 from ui.shell.close_guard import CloseGuard
 from ui.shell.command_actions import window_states
 from ui.shell.command_handlers import CommandContext, CommandHandlers
 from ui.shell.commands import settings_command_id
-from ui.shell.page_context import page_context
 from ui.shell.page_registry import PAGES
 from ui.shell.page_stack import PAGES_BY_ID, PageStack
 from ui.shell.session_index import SessionIndex
@@ -48,8 +48,7 @@ from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
 from ui.widgets.toast import Toast
 
-STORAGE: Final = ErrorSource("storage")
-"""The source of errors that are resolved as soon as an event has been stored."""
+STORAGE: Final = ErrorSource("storage")  # its errors are resolved as soon as an event has been stored
 
 
 class MainWindow(QWidget):
@@ -99,20 +98,14 @@ class MainWindow(QWidget):
         self.setObjectName("window.content")
         self._lay_out()
         self._step_updater = StepPaneUpdater(self.view.page, self.step_pane, self._columns)
-        parts = CommandContext(
-            shell=shell,
-            sessions=self.sessions,
-            selection=selection,
-            split_view=self.split_view,
-            columns=self._columns,
-            row=self.session_index.row,
-        )
+        parts = CommandContext(shell, self.sessions, selection, self.split_view, self._columns, self.session_index.row)
         self.commands = CommandHandlers(look, self, state, parts, self._window_handlers())
         self.actions_by_id = self.commands.actions.by_id
         self._connect()
         self.close_guard = CloseGuard(look, shell, self.pages, selection, self.session_index.running)
         shell.set_content(self)
-        shell.closing.connect(self._on_closing)
+        shell.closing.connect(self.save_state)
+        shell.closing.connect(self.closed)
         self._columns.apply_widths()
 
     @property
@@ -249,8 +242,7 @@ class MainWindow(QWidget):
 
     def _mark_seen(self, *, navigated: bool = False) -> None:
         """Mark the sessions on screen as seen if the window is active, or if the user has just navigated there."""
-        is_watched = navigated or self._shell.isActiveWindow()
-        if is_watched and self._central_area.shows(self.split_view):
+        if (navigated or self._shell.isActiveWindow()) and self._central_area.shows(self.split_view):
             self.unseen.remove(pane.session for pane in self.split_view.panes)
 
     def _refresh_requests(self) -> None:
@@ -469,17 +461,27 @@ class MainWindow(QWidget):
     def _page_context(self) -> PageContext:
         if self._bridge is None or self._start is None:
             raise LookupError("there is no engine yet")
-        return page_context(self, self._bridge, self._start)
+        return PageContext(
+            look=self.look,
+            reader=self._reading,
+            selection=self.selection,
+            state=self.state,
+            bridge=self._bridge,
+            start_task=self._start,
+            show_error=self.show_error,
+            show_toast=self.toast.show_message,
+            show_event=self.show_event,
+            start_with=self.start_with,
+            row=self.row,
+            pick_session=self.commands.pick_session,
+            board=board_source(self.session_index, self.unseen, self.show_session),
+        )
 
     def _count_pages(self) -> None:
         """Update the number of waiting items beside each page in the sidebar."""
         for page in PAGES:
             if page.badge_count and page.listed:
                 self.sessions.footer.set_badge(page.id, page.badge_count(self._reading))
-
-    def _on_closing(self) -> None:
-        self.save_state()
-        self.closed.emit()
 
     def _fit_columns(self) -> None:
         shows_steps = self._central_area.shows(self.split_view) and not self.view.wide
