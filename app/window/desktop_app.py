@@ -209,17 +209,17 @@ class DesktopApp(QObject):
 
     def _open_tray(self) -> None:
         """Create the tray icon, which is invisible on desktops without a tray."""
-        window, dot = self.window, self._look.theme.waiting
+        window = self.window
         index = window.session_index
         self._tray = Tray(
             self._app,
             self._shell,
             self._app.windowIcon(),
-            index.pending,
-            dot,
-            index.reader.last_reply,
-            lambda: "" if window.selection.page else window.selection.session,
-            index.undecided,
+            waiting=index.pending,
+            badge_color=self._look.theme.waiting,
+            last_reply=index.reader.last_reply,
+            shown_session=lambda: "" if window.selection.page else window.selection.session,
+            undecided=index.undecided,
         )
         self._tray.show_requested.connect(self._show_waiting)
         self._tray.new_session_requested.connect(window.show_start)

@@ -62,7 +62,7 @@ def main(home: Path) -> None:
         session = await program.engine.ask(lambda engine: engine.start(task, work, RunStarted(f"local/{MODEL}")))
         program.window.show_session(session)
         async with asyncio.timeout(LOAD_S):
-            while "reading" not in program.window.pane.live_output.activity(session):  # noqa: ASYNC110 - no event
+            while "reading" not in program.window.step_pane.live_output.activity(session):  # noqa: ASYNC110 - no event
                 await asyncio.sleep(0.1)
         until = time.perf_counter() + WATCH_S
         while time.perf_counter() < until:

@@ -154,7 +154,7 @@ class _Stage:
         self.shell.show()
         self.home, self.reader_path = home, data_folder.database_path(home)
         self.reader = Reader(self.reader_path)
-        self.window.pane.context_tab.items_requested.connect(self._read_sent)
+        self.window.step_pane.context_tab.items_requested.connect(self._read_sent)
         self.window.connect_engine(_Silent(), lambda work, _: work.close())
 
     def fill(self) -> None:
@@ -188,7 +188,7 @@ class _Stage:
         """Show what a request sent, which the engine would load in the app."""
         with closing(Database(self.reader_path)) as database, asyncio.Runner() as runner:
             past = SessionAnalytics(Journal(database, self.reader), self.reader)
-            self.window.pane.context_tab.show_items(session, seq, runner.run(past.context(session, seq)))
+            self.window.step_pane.context_tab.show_items(session, seq, runner.run(past.context(session, seq)))
 
     def compare(self) -> None:
         """Show the comparison of the failed session and its fork."""
@@ -271,7 +271,7 @@ def _run(stage: _Stage) -> Screens:
 def _steps(stage: _Stage) -> Screens:
     """Yield steps of several kinds in the step pane, with each of its tabs."""
     stage.go(DONE)
-    pane = stage.window.pane
+    pane = stage.window.step_pane
     stage.select("command", "exiftool")
     yield "step", stage.shell
     for name in pane.visible_tabs():

@@ -196,7 +196,7 @@ def test_a_screen_reader_reads_the_columns_from_left_to_right(qapp: QApplication
         assert form.accessibleName()
         columns = QAccessible.queryAccessibleInterface(find(window, QWidget, "window.columns"))
         parts = [columns.child(index).object() for index in range(columns.childCount())]
-        order = [parts.index(part) for part in (window.sessions, window.pane)]
+        order = [parts.index(part) for part in (window.sessions, window.step_pane)]
         assert order == sorted(order) and order[0] == 0
 
     live(qapp, home, act)

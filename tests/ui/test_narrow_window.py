@@ -225,10 +225,10 @@ def test_f6_goes_from_area_to_area_of_the_window(qapp: QApplication, home: Path)
         session = await person.start()()
         window.show_session(session)
         window.view.page.select_row(0)
-        await until(window.pane.isVisible, "the step pane")
+        await until(window.step_pane.isVisible, "the step pane")
         window.view.page.focus_tab()
-        areas = (window.pane, window.sessions, window.view)
-        for by, order in (("next", areas), ("previous", (window.sessions, window.pane, window.view))):
+        areas = (window.step_pane, window.sessions, window.view)
+        for by, order in (("next", areas), ("previous", (window.sessions, window.step_pane, window.view))):
             for area in order:
                 window.actions_by_id[f"area.{by}"].trigger()
                 assert area.isAncestorOf(person.shell.focusWidget()), (by, area)

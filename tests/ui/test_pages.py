@@ -32,7 +32,7 @@ def test_a_page_is_opened_marked_and_left_by_escape(qapp: QApplication, home: Pa
         await until(lambda: window.selection.session == session, "the session")
         window.actions_by_id[f"page.{name}"].trigger()
         page = find(window, QWidget, f"page.{name}")
-        assert page.isVisible() and not window.view.isVisible() and not window.pane.isVisible()
+        assert page.isVisible() and not window.view.isVisible() and not window.step_pane.isVisible()
         assert not window.actions_by_id["run.find"].isEnabled()
         if panel.listed:
             assert find(window, FooterButton, f"sessions.{name}").accessibleDescription() == "Current page"
@@ -110,7 +110,7 @@ def test_a_wide_page_does_not_widen_the_next(qapp: QApplication, home: Path) -> 
         await until(window.sessions.isVisible, "room for both")
         for _ in range(2):
             window.show_session(session)
-            await until(lambda: window.pane.isVisible() and window.split_view.width() < 900, "the step takes room")
+            await until(lambda: window.step_pane.isVisible() and window.split_view.width() < 900, "the step takes room")
             window.selection.choose_page("usage")
             await until(lambda: window.pages.isVisible() and window.pages.width() > 1_000, "the page")
             assert window.sessions.isVisible()

@@ -28,7 +28,7 @@ def test_two_sessions_are_shown_side_by_side_and_each_is_answered_written_to_and
         assert right.isVisible() and window.selection.session == first and desk.other_session == second
         assert right.view.page.model.session == second and right.view.composer.isVisible()
         await until(lambda: right.view.asking.card, "the question of the other session")
-        assert left.tabs.marked == first and right.tabs.marked == second and not right.tabs.permanent()
+        assert left.tabs.current == first and right.tabs.current == second and not right.tabs.permanent()
         right.view.page.select_row(0)
         left.view.page.show_tab("decisions")
         assert right.view.page.current_tab == "steps" and right.view.page.selected
@@ -136,18 +136,18 @@ def test_tabs_are_kept_activated_closed_moved_and_restored(qapp: QApplication, h
         for name in names[:2]:
             window.show_session(name)
             do["session.tab"].trigger()
-        assert tabs.permanent() == names[:2] and tabs.isVisible() and tabs.marked == names[1]
+        assert tabs.permanent() == names[:2] and tabs.isVisible() and tabs.current == names[1]
         do["tab.next"].trigger()
-        assert window.selection.session == names[0] and tabs.marked == names[0]
+        assert window.selection.session == names[0] and tabs.current == names[0]
         click(tabs, tabs.tabRect(1).topLeft() + QPoint(20, 10))
         assert window.selection.session == names[1]
         window.show_session(names[2])
-        assert tabs.marked == ""
+        assert tabs.current == ""
         window.sessions.split_view_requested.emit(names[0])
         right = desk.panes[1]
         assert desk.other_session == names[0]
         assert (tabs.permanent(), right.tabs.permanent()) == ([names[1]], [names[0]])  # its tab moved with it
-        assert tabs.marked == names[2]  # has a temporary tab while the view is split
+        assert tabs.current == names[2]  # has a temporary tab while the view is split
         window.show_session(names[1])
         do["session.move"].trigger()
         assert (tabs.permanent(), right.tabs.permanent()) == ([names[0]], [names[1]]) and desk.active_pane is right
@@ -191,9 +191,9 @@ def test_a_working_sub_agent_is_shown_among_the_steps_and_answered_beside_them(q
         await until(lambda: window.row(child).status == "waiting", "its question")
         assert model.rowCount() > model.count and page.view.following
         page.select_row(2, child)
-        await until(lambda: window.pane.session == child, "the step of the sub-agent in the pane")
+        await until(lambda: window.step_pane.session == child, "the step of the sub-agent in the pane")
         page.select_row(gave.row)
-        click(await until(lambda: window.pane.findChild(QPushButton, "step.child"), "the way to it"))
+        click(await until(lambda: window.step_pane.findChild(QPushButton, "step.child"), "the way to it"))
         assert desk.other_session == child and page.isVisible()
         right = desk.panes[1]
         card = await until(lambda: right.view.asking.card, "the card of the sub-agent")

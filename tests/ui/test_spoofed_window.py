@@ -155,7 +155,7 @@ def test_U1_U2_U3_U5_U6_U11_U13_no_untrusted_content_poses_as_a_part_of_the_wind
             found += swept(person.shell, view)
         for row in range(window.view.page.model.rowCount()):
             window.view.show_row(row)
-            found += swept(window.pane, f"row {row}")
+            found += swept(window.step_pane, f"row {row}")
         window.inbox.fill()
         found += [f"inbox: {action.text()!r}" for action in window.inbox.actions() if foreign_sign(action.text())]
         for page in PAGES:

@@ -36,7 +36,7 @@ async def open_session(person: Person, size: tuple[int, int]) -> TimelineView:
     person.shell.resize(*size)
     QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
     view = window.view.page.view
-    await until(lambda: view.replies.shown and window.pane.isHidden(), "the answer alone")
+    await until(lambda: view.replies.shown and window.step_pane.isHidden(), "the answer alone")
     view.setFocus()
     view.select_row(row_of(view, "write"))
     return view
@@ -88,14 +88,14 @@ def test_a_row_opens_its_details_beside_the_steps(
         view = await open_session(person, (1280, 800))
         assert window.sessions.isVisible()
         way(view)
-        await until(window.pane.isVisible, "the details")
+        await until(window.step_pane.isVisible, "the details")
         assert view.isVisible() and window.sessions.isHidden()
-        click(find(window.pane, QToolButton, "step.fold"))
-        assert window.pane.isHidden() and window.sessions.isVisible()
+        click(find(window.step_pane, QToolButton, "step.fold"))
+        assert window.step_pane.isHidden() and window.sessions.isVisible()
         way(view)
-        await until(window.pane.isVisible, "the details again")
+        await until(window.step_pane.isVisible, "the details again")
         press(view, Qt.Key.Key_Escape)
-        assert window.pane.isHidden() and window.sessions.isVisible()
+        assert window.step_pane.isHidden() and window.sessions.isVisible()
 
     live(qapp, home, act)
 
@@ -106,7 +106,7 @@ def test_in_a_small_window_the_details_take_the_place_of_the_steps_until_the_use
     async def act(person: Person) -> None:
         window = person.window
         view = await open_session(person, (900, 600))
-        back = find(window.pane, QToolButton, "step.fold")
+        back = find(window.step_pane, QToolButton, "step.fold")
         ways: list[Callable[[], None]] = [
             lambda: click(back),
             lambda: press(person.shell.focusWidget(), Qt.Key.Key_Escape),
@@ -116,11 +116,11 @@ def test_in_a_small_window_the_details_take_the_place_of_the_steps_until_the_use
         for leave in ways:
             view.setFocus()
             press(view, Qt.Key.Key_Return)
-            await until(lambda: window.pane.isVisible() and not view.isVisible(), "the details alone")
-            assert window.pane.isAncestorOf(person.shell.focusWidget())
+            await until(lambda: window.step_pane.isVisible() and not view.isVisible(), "the details alone")
+            assert window.step_pane.isAncestorOf(person.shell.focusWidget())
             assert back.toolTip() == "Back to the steps (Esc or Q)"
             leave()
-            await until(lambda: window.pane.isHidden() and view.isVisible(), "the steps alone")
+            await until(lambda: window.step_pane.isHidden() and view.isVisible(), "the steps alone")
         assert window.view.composer.isAncestorOf(person.shell.focusWidget())
 
     live(qapp, home, act)
@@ -134,7 +134,7 @@ def shown_facts(pane: StepPane) -> str:
 @pytest.mark.parametrize("opened_before", [True, False])
 def test_the_details_of_a_denied_call_do_not_wait_any_more(qapp: QApplication, home: Path, opened_before: bool) -> None:
     async def act(person: Person) -> None:
-        window, pane, folder = person.window, person.window.pane, person.home / "work"
+        window, pane, folder = person.window, person.window.step_pane, person.home / "work"
         folder.mkdir()
         person.shell.resize(1600, 900)
         started = RunStarted(SCRIPTED, script=Text(SCRIPT), mode="ask")

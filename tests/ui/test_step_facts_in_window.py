@@ -19,7 +19,7 @@ REPLY = answer(stream({**chunk("stop", content="It is deployed."), "usage": USAG
 
 def fact(person: Person, name: str) -> str:
     """Return the text of a fact about the selected step; "" if it has none of this name."""
-    views = (view for view in person.window.pane.findChildren(FittedTextView) if view.accessibleName() == name)
+    views = (view for view in person.window.step_pane.findChildren(FittedTextView) if view.accessibleName() == name)
     return next((view.toPlainText().replace("\u200b", "") for view in views), "")
 
 

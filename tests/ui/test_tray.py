@@ -11,7 +11,7 @@ from app.window.qt_application import ICON
 from core.domain.sessions import SessionRow
 from tests.ui.ask.permissions import CHAIN
 from tests.ui.ask.questions import TONE, noon
-from ui.ask.ask_area import OpenRequest
+from ui.ask.inbox import WaitingRequest
 from ui.base.deferred_reader import DeferredReader
 from ui.shell import tray as tray_module
 from ui.shell.badged_icon import with_badge
@@ -30,15 +30,21 @@ def window(qtbot: QtBot) -> QWidget:
     return made
 
 
-def tray(
-    qapp: QApplication, window: QWidget, waiting: list[tuple[SessionRow, OpenRequest]], *, shown_session: str = ""
-) -> Tray:
+def tray(qapp: QApplication, window: QWidget, waiting: list[WaitingRequest], *, shown_session: str = "") -> Tray:
     picture, dot = QIcon(str(ICON)), QColor("#f2b64c")
-    return Tray(qapp, window, picture, lambda: waiting, dot, shown_session=lambda: shown_session, clock=noon)
+    return Tray(
+        qapp,
+        window,
+        picture,
+        waiting=lambda: waiting,
+        badge_color=dot,
+        shown_session=lambda: shown_session,
+        clock=noon,
+    )
 
 
 def test_the_menu_lists_pending_requests_and_opens_them(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
-    made = tray(qapp, window, [(ROW, TONE), (SessionRow("b", "Billing"), CHAIN)])
+    made = tray(qapp, window, [WaitingRequest(ROW, TONE), WaitingRequest(SessionRow("b", "Billing"), CHAIN)])
     made.rebuild_menu()
     texts = [action.text() for action in made.menu.actions()]
     assert texts[0].startswith("Mould <b>letter</b> && more:  Which tone") and texts[-1] == "Quit"
@@ -56,11 +62,11 @@ def test_the_menu_lists_pending_requests_and_opens_them(qapp: QApplication, wind
 
 
 def test_simultaneous_requests_are_one_notification(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
-    waiting: list[tuple[SessionRow, OpenRequest]] = [(ROW, TONE)]
+    waiting = [WaitingRequest(ROW, TONE)]
     made = tray(qapp, window, waiting)
     shown: list[tuple[str, ...]] = []
     made.notification_requested.connect(lambda *words: shown.append(words))
-    waiting += [(ROW, replace(TONE, id=f"q{n}")) for n in range(10, 13)]
+    waiting += [WaitingRequest(ROW, replace(TONE, id=f"q{n}")) for n in range(10, 13)]
     for _ in range(3):
         made.refresh()
     assert made._delay.isActive()
@@ -79,13 +85,13 @@ def test_a_request_that_the_active_window_does_not_show_is_announced(
     window.show()
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
-    waiting: list[tuple[SessionRow, OpenRequest]] = []
+    waiting: list[WaitingRequest] = []
     made = tray(qapp, window, waiting, shown_session="a")
-    waiting.append((ROW, TONE))
+    waiting.append(WaitingRequest(ROW, TONE))
     made.refresh()
     qtbot.waitUntil(lambda: not made._delay.isActive())
     assert heard == [], "its card is announced when it appears"
-    waiting.append((SessionRow("b", "Billing"), replace(TONE, id="q2")))
+    waiting.append(WaitingRequest(SessionRow("b", "Billing"), replace(TONE, id="q2")))
     made.refresh()
     qtbot.waitUntil(lambda: bool(heard))
     assert heard[0].startswith("Billing. Which tone")
@@ -94,10 +100,10 @@ def test_a_request_that_the_active_window_does_not_show_is_announced(
 
 def test_U13_a_notification_is_short_plain_and_on_one_line() -> None:
     wild = SessionRow("a", "<img src=x>\n\u202e" * 80)
-    title, text = notification_text([(wild, replace(TONE, text="<b>now</b>\n" * 200))])
+    title, text = notification_text([WaitingRequest(wild, replace(TONE, text="<b>now</b>\n" * 200))])
     for said in (title, text):
         assert len(said) <= MAX_TEXT and not set("<>\n\u202e") & set(said)
-    many = [(SessionRow(str(n), f"Task {n}"), TONE) for n in range(5)]
+    many = [WaitingRequest(SessionRow(str(n), f"Task {n}"), TONE) for n in range(5)]
     assert notification_text(many) == ("Journeyman (5)", "Task 0, Task 1, Task 2 +2")
 
 

@@ -1,7 +1,7 @@
 """A menu of what waits for the user in all sessions: questions, permission requests, and decisions after an error."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QPoint, Signal
 from PySide6.QtWidgets import QMenu, QWidget
@@ -21,6 +21,19 @@ MAX_TITLE_CHARS: Final = 40
 MAX_TEXT_CHARS: Final = 64
 
 
+class WaitingRequest(NamedTuple):
+    """A request that waits for the user, and the row of its session."""
+
+    row: SessionRow
+    request: OpenRequest
+
+
+class _InboxEntry(NamedTuple):
+    icon: str
+    text: str
+    session: str
+
+
 class InboxMenu(QMenu):
     """A menu that is filled whenever it opens, with the oldest entry first.
 
@@ -32,7 +45,7 @@ class InboxMenu(QMenu):
     def __init__(
         self,
         look: Look,
-        waiting: Callable[[], Sequence[tuple[SessionRow, OpenRequest]]],
+        waiting: Callable[[], Sequence[WaitingRequest]],
         undecided: Callable[[], Sequence[SessionRow]] = tuple,
         parent: QWidget | None = None,
         clock: Callable[[], int] = wall_clock,
@@ -54,18 +67,24 @@ class InboxMenu(QMenu):
 
     def fill(self) -> None:
         self.clear()
-        now, entries = self._clock(), list[tuple[str, str, str]]()  # icon, text and session
-        for row, request in self._waiting():
-            entries.append((_summarize(request).icon, entry_text(row, request, now), row.id))
-        entries += [("triangle-alert", decision_text(row, now), row.id) for row in self._undecided()]
-        for number, (icon_name, text, session) in enumerate(entries[:MAX_ENTRIES], 1):
-            action = self.addAction(icon(icon_name, self._look.theme.waiting, self._look.size(16)), text)
+        entries = self._entries()
+        for number, entry in enumerate(entries[:MAX_ENTRIES], 1):
+            action = self.addAction(icon(entry.icon, self._look.theme.waiting, self._look.size(16)), entry.text)
             action.setObjectName(f"inbox.{number}")
-            action.triggered.connect(self._choose_handler(session))
+            action.triggered.connect(self._choose_handler(entry.session))
         if len(entries) > MAX_ENTRIES:
             self.addAction(self.tr("and {} more").format(len(entries) - MAX_ENTRIES)).setEnabled(False)
         if not entries:
             self.addAction(self.tr("Nothing is waiting for you.")).setEnabled(False)
+
+    def _entries(self) -> list[_InboxEntry]:
+        now = self._clock()
+        requests = [
+            _InboxEntry(summarize(request).icon, entry_text(row, request, now), row.id)
+            for row, request in self._waiting()
+        ]
+        decisions = [_InboxEntry("triangle-alert", decision_text(row, now), row.id) for row in self._undecided()]
+        return [*requests, *decisions]
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -77,8 +96,8 @@ class InboxMenu(QMenu):
 
 def entry_text(row: SessionRow, request: OpenRequest, now: int) -> str:
     """Return the text of a menu entry. `&` and tabs are escaped, because Qt would give them a special meaning."""
-    summary = _summarize(request)
-    return _entry(row, summary.bar_text, summary.asked_at, now)
+    summary = summarize(request)
+    return _labeled_text(row, summary.bar_text, summary.asked_at, now)
 
 
 def decision_text(row: SessionRow, now: int) -> str:
@@ -87,18 +106,19 @@ def decision_text(row: SessionRow, now: int) -> str:
         text = QCoreApplication.translate("inbox", "interrupted")
     else:
         text = QCoreApplication.translate("inbox", "request failed: {}").format(row.activity)
-    return _entry(row, text, row.updated_at, now)
+    return _labeled_text(row, text, row.updated_at, now)
 
 
-def _summarize(request: OpenRequest) -> RequestSummary:
+def summarize(request: OpenRequest) -> RequestSummary:
     return summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
 
 
-def _entry(row: SessionRow, text: str, at: int, now: int) -> str:
-    return f"{_plain(row.title, MAX_TITLE_CHARS)}:  {_plain(text, MAX_TEXT_CHARS)}\t{short_age(at, now)}"
+def _labeled_text(row: SessionRow, text: str, since: int, now: int) -> str:
+    """Return a text with the title of its session before it, and how long ago `since` was on the right."""
+    return f"{_shortened(row.title, MAX_TITLE_CHARS)}:  {_shortened(text, MAX_TEXT_CHARS)}\t{short_age(since, now)}"
 
 
-def _plain(text: str, max_length: int) -> str:
+def _shortened(text: str, max_length: int) -> str:
     line = " ".join(one_line(text).split())
     shortened = line if len(line) <= max_length else f"{line[: max_length - 1]}…"
     return shortened.replace("&", "&&")

@@ -58,8 +58,8 @@ class DeferredReader:
     ) -> list[dict[str, Any]]:
         return self.reader.events_of(session, kinds, after, until, limit) if self.reader else []
 
-    def queued(self, session: str, goes_on: bool) -> list[QueuedMessage]:
-        return self.reader.queued_messages(session, goes_on) if self.reader else []
+    def queued(self, session: str, can_continue: bool) -> list[QueuedMessage]:
+        return self.reader.queued_messages(session, can_continue) if self.reader else []
 
     def session(self, name: str) -> SessionRow | None:
         return self.reader.session(name) if self.reader else None

@@ -1,7 +1,7 @@
 """The composer: the message field with a draft for each session, attachments, queued messages and the send button."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QHideEvent, QMouseEvent
@@ -34,6 +34,13 @@ from ui.widgets.tool_button import tool_button
 LINES: Final = 8
 DRAFT_DELAY_MS: Final = 400
 ICON: Final = 16
+
+
+class ComposerCommand(NamedTuple):
+    """A command of the window that the user can run by sending its name after a slash."""
+
+    id: str
+    description: str
 
 
 class ComposerPanel(QFrame):
@@ -141,10 +148,10 @@ class ComposerPanel(QFrame):
     def draft(self) -> str:
         return self._input.toPlainText()
 
-    def set_commands(self, commands: Mapping[str, tuple[str, str]]) -> None:
-        """Set the slash commands: the ID and description of a command by its name."""
-        self._commands = {command: command_id for command, (command_id, _) in commands.items()}
-        self.completion.set_commands({command: text for command, (_, text) in commands.items()})
+    def set_commands(self, commands: Mapping[str, ComposerCommand]) -> None:
+        """Set the slash commands, by name."""
+        self._commands = {name: command.id for name, command in commands.items()}
+        self.completion.set_commands({name: command.description for name, command in commands.items()})
 
     def submit(self) -> None:
         """Send the message and clear the field. A message that contains only spaces is ignored."""

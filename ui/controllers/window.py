@@ -58,7 +58,7 @@ class WindowController(QObject):
         window.start.demo_requested.connect(self.start_demo)
         window.sessions.search_changed.connect(self.search)
         window.sessions.renamed.connect(self.rename)
-        window.pane.context_tab.items_requested.connect(self.load_context)
+        window.step_pane.context_tab.items_requested.connect(self.load_context)
         for pane in window.split_view.panes:
             self._add_controller(pane)
         window.split_view.pane_created.connect(self._add_controller)
@@ -97,6 +97,6 @@ class WindowController(QObject):
 
         async def read() -> None:
             items = await self._bridge.ask(lambda engine: engine.analytics.context(session, seq))
-            self._window.pane.context_tab.show_items(session, seq, items)
+            self._window.step_pane.context_tab.show_items(session, seq, items)
 
         self.tasks.start(read(), "read the context of a request")

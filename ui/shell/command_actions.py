@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from core.domain.sessions import ACTIVE_STATUSES, SessionRow
+from ui.composer.panel import ComposerCommand
 from ui.palette.panel import native_shortcut
 from ui.palette.ranking import PaletteEntry
 from ui.shell.commands import COMMANDS, SLASH, Command
@@ -38,26 +39,27 @@ class CommandActions(QObject):
         """
         self._reasons = reasons
         for command in COMMANDS:
-            self.by_id[command.id].setEnabled(not command.when or command.when == HIDDEN or command.when in states)
+            always_enabled = command.when in ("", HIDDEN)
+            self.by_id[command.id].setEnabled(always_enabled or command.when in states)
 
-    def trigger(self, name: str) -> None:
-        self.by_id[name].trigger()
+    def trigger(self, command_id: str) -> None:
+        self.by_id[command_id].trigger()
 
-    def slash(self) -> dict[str, tuple[str, str]]:
-        """Return slash command → (command id, description), for messages that begin with a slash."""
+    def slash_commands(self) -> dict[str, ComposerCommand]:
+        """Return the commands that a message of the composer can run, by the name that follows the slash."""
         texts = {command.id: self.tr(command.text) for command in COMMANDS}
-        return {word: (name, texts[name]) for word, name in SLASH.items()}
+        return {name: ComposerCommand(command_id, texts[command_id]) for name, command_id in SLASH.items()}
 
     def entries(self) -> list[PaletteEntry]:
         """Return the palette entries. Disabled commands are listed too, but dimmed."""
         icons = icon_names()
         return [
             PaletteEntry(
-                command.id,
-                self.tr(command.text),
-                self._reasons.get(command.when) or self.tr(command.group),
-                shortcut_text(command),
-                command.icon if command.icon in icons else "",
+                id=command.id,
+                text=self.tr(command.text),
+                detail=self._reasons.get(command.when) or self.tr(command.group),
+                keys=shortcut_text(command),
+                icon=command.icon if command.icon in icons else "",
                 enabled=self.by_id[command.id].isEnabled(),
             )
             for command in COMMANDS

@@ -10,8 +10,9 @@ from ui.shell.session_view import SESSION_TABS
 class Command(NamedTuple):
     """A command of the window.
 
-    `when` names the window state in which the command is available; empty means always. `also` is a second shortcut.
-    Single-letter shortcuts work only while no text field has the focus.
+    `keys` is its shortcut, and `also` a second one; single-letter shortcuts work only while no text field has the
+    focus. `when` names the window state in which the command is available; empty means always. `group` is the heading
+    under which it is listed.
     """
 
     id: str
@@ -23,9 +24,22 @@ class Command(NamedTuple):
     also: str = ""
 
 
-RUN, GO, SESSION, VIEW, WINDOW = "Run", "Go to", "Session", "View", "Window"
+RUN: Final = "Run"
+GO: Final = "Go to"
+SESSION: Final = "Session"
+VIEW: Final = "View"
+WINDOW: Final = "Window"
+
+SESSION_NUMBERS: Final = range(1, 10)  # the sessions of the list that a shortcut opens
+
+
+def settings_command_id(page_title: str) -> str:
+    """Return the ID of the command that opens a page of the settings."""
+    return f"settings.{page_title.lower().replace(' ', '-')}"
+
 
 COMMANDS: Final = (
+    # ID, text, keys, icon, when, group, also
     Command("run.new", "New session", "Ctrl+N", "plus", "", RUN),
     Command("run.demo", "Start the demo", "", "play", "", RUN),
     Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session", RUN),
@@ -42,8 +56,11 @@ COMMANDS: Final = (
     Command("palette.sessions", "Go to a session", "Ctrl+P", "footprints", "", GO),
     Command("sessions.search", "Search sessions", "Ctrl+Shift+F", "search", "", GO),
     Command("question.next", "Go to the next session waiting for you", "Ctrl+J", "circle-question-mark", "waiting", GO),
-    *(Command(f"session.{n}", f"Go to session {n} in the list", f"Ctrl+{n}", "", "hidden", GO) for n in range(1, 10)),
-    *(Command(f"page.{panel.id}", panel.title, panel.keys, panel.icon, "", GO) for panel in PAGES),
+    *(
+        Command(f"session.{n}", f"Go to session {n} in the list", f"Ctrl+{n}", "", "hidden", GO)
+        for n in SESSION_NUMBERS
+    ),
+    *(Command(f"page.{page.id}", page.title, page.keys, page.icon, "", GO) for page in PAGES),
     *(
         Command(f"view.{name}", title, f"Alt+{n}", "", "session", GO)
         for n, (name, title) in enumerate(SESSION_TABS.items(), 1)
@@ -82,14 +99,7 @@ COMMANDS: Final = (
     Command("window.full", "Enter or leave full screen", "F11", "", "", VIEW),
     Command("window.settings", "Open settings", "Ctrl+,", "settings", "", WINDOW),
     *(
-        Command(
-            f"settings.{title.lower().replace(' ', '-')}",
-            f"Settings: {COMMAND_TITLES.get(title, title)}",
-            "",
-            "settings",
-            "",
-            WINDOW,
-        )
+        Command(settings_command_id(title), f"Settings: {COMMAND_TITLES.get(title, title)}", "", "settings", "", WINDOW)
         for title in SETTINGS_PAGES
     ),
     Command("window.help", "Open help", "F1", "book-open", "", WINDOW),

@@ -22,15 +22,17 @@ from ui.base.window_state import WindowState
 from ui.sessions.panel import SessionsPanel
 from ui.sessions.sessions_footer import FooterPage
 from ui.settings.page_titles import SETTINGS_PAGES
+from ui.shell.board_source import board_source
 from ui.shell.central_area import CentralArea
 from ui.shell.close_guard import CloseGuard
 from ui.shell.command_actions import window_states
 from ui.shell.command_handlers import CommandContext, CommandHandlers
+from ui.shell.commands import settings_command_id
 from ui.shell.page_registry import PAGES
 from ui.shell.page_stack import PAGES_BY_ID, PageStack
 from ui.shell.session_index import SessionIndex
 from ui.shell.session_pane import SessionPane
-from ui.shell.session_view import SESSION_TABS, SessionView
+from ui.shell.session_view import SessionView
 from ui.shell.split_view import SplitView
 from ui.shell.status_line import StatusLine
 from ui.shell.step_pane_updater import StepPaneUpdater
@@ -46,8 +48,7 @@ from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
 from ui.widgets.toast import Toast
 
-STORAGE: Final = ErrorSource("storage")
-"""The source of errors that are resolved as soon as an event has been stored."""
+STORAGE: Final = ErrorSource("storage")  # its errors are resolved as soon as an event has been stored
 
 
 class MainWindow(QWidget):
@@ -82,7 +83,7 @@ class MainWindow(QWidget):
         self._title = WindowTitle(shell, self.session_index, selection)
         self._bridge: Bridge | None = None
         self._start: StartTask | None = None
-        self.pane = StepPane(look, self._reading)
+        self.step_pane = StepPane(look, self._reading)
         self._folder = data_folder
         footer_pages = [FooterPage(page.id, page.title, page.icon) for page in PAGES if page.listed]
         self.sessions = SessionsPanel(look, pages=footer_pages)
@@ -92,18 +93,19 @@ class MainWindow(QWidget):
         self.unseen = UnseenSessions(state)
         self.inbox = InboxMenu(look, self.session_index.pending, self.session_index.undecided, self)
         self.toast = Toast(look)
-        self.pages = PageStack(self._page_parts)
+        self.pages = PageStack(self._page_context)
         self.split_view = SplitView(self._build_pane, self.session_index, selection, state)
         self.setObjectName("window.content")
         self._lay_out()
-        self._step = StepPaneUpdater(self.view.page, self.pane, self._columns)
-        parts = CommandContext(shell, self.sessions, selection, self.split_view, self.session_index.row)
-        self.commands = CommandHandlers(look, self, state, parts, self._actions())
+        self._step_updater = StepPaneUpdater(self.view.page, self.step_pane, self._columns)
+        parts = CommandContext(shell, self.sessions, selection, self.split_view, self._columns, self.session_index.row)
+        self.commands = CommandHandlers(look, self, state, parts, self._window_handlers())
         self.actions_by_id = self.commands.actions.by_id
         self._connect()
         self.close_guard = CloseGuard(look, shell, self.pages, selection, self.session_index.running)
         shell.set_content(self)
-        shell.closing.connect(self._on_closing)
+        shell.closing.connect(self.save_state)
+        shell.closing.connect(self.closed)
         self._columns.apply_widths()
 
     @property
@@ -113,7 +115,8 @@ class MainWindow(QWidget):
 
     def connect_engine(self, bridge: Bridge, start: StartTask) -> None:
         """Connect the window to the engine. `start` runs the actions of pages."""
-        self._bridge, self._start = bridge, start
+        self._bridge = bridge
+        self._start = start
 
     # Updates that arrive from the engine
 
@@ -130,17 +133,17 @@ class MainWindow(QWidget):
 
     def show_first(self) -> None:
         """Show the session shown last, else the newest, else the start screen; do nothing if the user has navigated."""
-        state, chosen = self.state, self.selection.chosen
-        last = state.text("session")
-        name = last if last in self.session_index else self.session_index.newest()
-        if name and not chosen:
-            self.show_session(name)
+        has_navigated = self.selection.chosen
+        last_shown = self.state.text("session")
+        session = last_shown if last_shown in self.session_index else self.session_index.newest()
+        if session and not has_navigated:
+            self.show_session(session)
         else:
             self._show_selected()
-        self.split_view.restore(activate=not chosen)
-        if chosen:
+        self.split_view.restore(activate=not has_navigated)
+        if has_navigated:
             return
-        if (page := state.text("page")) in PAGES_BY_ID:
+        if (page := self.state.text("page")) in PAGES_BY_ID:
             self.selection.choose_page(page)
         self._focus_content()  # otherwise, the first button keeps the focus that the window system gave it
 
@@ -153,8 +156,9 @@ class MainWindow(QWidget):
 
     def apply_updates(self, updates: Sequence[object]) -> None:
         """Apply a batch of engine updates."""
-        self.pane.live_output.apply(updates)
-        batch, current_session = sort_updates(updates), self.selection.session
+        self.step_pane.live_output.apply(updates)
+        batch = sort_updates(updates)
+        current_session = self.selection.session
         if batch.deleted:
             self.remove_sessions(batch.deleted)
         if batch.servers:
@@ -181,22 +185,21 @@ class MainWindow(QWidget):
         self.pages.apply_updates(updates)
         self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())
         if batch.touched:
-            self._step.update(batch)
+            self._step_updater.update(batch)
         if current_session in batch.touched:
             self._title.refresh()
             self._enable_commands()
         if any(draft.session == current_session for draft in batch.drafts):
-            self.pane.show_live()
+            self.step_pane.show_live()
 
     def show_error(self, error: ErrorDetails, source: ErrorSource | None = None) -> None:
         self.notice.show_error(error, source)
 
     def restyle(self, look: Look) -> None:
         self.look = look
-        for part in (
-            self.sessions, self.start, self.status, self.notice, self.inbox, self.split_view, self.pane,
-            self.toast, self.commands, self.pages, self.close_guard, self._columns,
-        ):  # fmt: skip
+        panels = (self.sessions, self.start, self.split_view, self.step_pane, self.pages)
+        bars = (self.status, self.notice, self.toast, self.inbox)
+        for part in (*panels, *bars, self.commands, self.close_guard, self._columns):
             part.restyle(look)
         self.restyled.emit(look)
 
@@ -225,11 +228,10 @@ class MainWindow(QWidget):
 
     def save_state(self) -> None:
         """Store the window state and the drafts."""
-        state = self.state
         self.pages.unsaved_changes()  # pages that keep drafts store them in this call
         self._shell.save_geometry()
         self._columns.save_widths()
-        state.set_text("page", self.selection.page)
+        self.state.set_text("page", self.selection.page)
         self.split_view.save_state()
         self.split_view.save_drafts()
 
@@ -240,8 +242,7 @@ class MainWindow(QWidget):
 
     def _mark_seen(self, *, navigated: bool = False) -> None:
         """Mark the sessions on screen as seen if the window is active, or if the user has just navigated there."""
-        looked_at = (navigated or self._shell.isActiveWindow()) and self._central_area.shows(self.split_view)
-        if looked_at:
+        if (navigated or self._shell.isActiveWindow()) and self._central_area.shows(self.split_view):
             self.unseen.remove(pane.session for pane in self.split_view.panes)
 
     def _refresh_requests(self) -> None:
@@ -283,16 +284,16 @@ class MainWindow(QWidget):
             return
         self.split_view.show_session(session)
         self._central_area.show_part(self.split_view, self.view.page)
-        self._step.follow(self.view.page)
+        self._step_updater.follow(self.view.page)
         self._fit_columns()
         self._mark_seen(navigated=True)
 
     def go_to_next_request(self) -> None:
         """Go to the open request of the current session or, if that has the focus, to the next session with one."""
         current = "" if self.selection.page else self.selection.session
-        unfocused = current and self.view.has_unfocused_request()
-        if name := current if unfocused else self.session_index.next_waiting(current):
-            self.go_to_request(name)
+        current_waits = bool(current) and self.view.has_unfocused_request()
+        if session := current if current_waits else self.session_index.next_waiting(current):
+            self.go_to_request(session)
 
     def go_to_request(self, session: str) -> None:
         """Show the waiting request of a session and highlight it."""
@@ -300,10 +301,10 @@ class MainWindow(QWidget):
         self.show_session(session)
         self.view.focus_question(navigated=True)
 
-    def _focus_area(self, by: int) -> None:
+    def _focus_area(self, offset: int) -> None:
         """Move the keyboard focus to the next (1) or previous (-1) area of the window."""
         shows_page = self._central_area.shows(self.pages)
-        self._columns.focus_area(by, self.pages.focus_areas() if shows_page else [self._central_area])
+        self._columns.focus_area(offset, self.pages.focus_areas() if shows_page else [self._central_area])
 
     def show_start(self) -> None:
         self.selection.choose_session("")
@@ -315,29 +316,17 @@ class MainWindow(QWidget):
         self.start.form.fill(task)
         self.start.form.focus_task()
 
-    def _actions(self) -> dict[str, Callable[[], object]]:
+    def _window_handlers(self) -> dict[str, Callable[[], object]]:
         handlers: dict[str, Callable[[], object]] = {
             "run.new": self.show_start,
             "run.demo": self.start.demo_requested.emit,
-            "run.stop": lambda: self.view.page.stop.emit(),
-            "run.pause": lambda: self.view.page.pause.emit(),
-            "run.resume": lambda: self.view.page.resume.emit(),
-            "run.compact": lambda: self.view.context.compact_requested.emit(),
-            "run.edit": lambda: self.view.page.edit_message(),
-            "run.model": lambda: self.view.page.rerun_message(),
-            "session.model": lambda: self.view.composer.model.search_requested.emit(),
-            "run.find": lambda: self.view.page.open_find(),
-            "session.commit": lambda: self.view.changes.commit_requested.emit(),
-            "session.revert": lambda: self.view.open_revert_menu(),
-            "session.undo_revert": lambda: self.view.changes.undo_revert_requested.emit(),
-            "composer.attach": lambda: (self.start.form if self.start.isVisible() else self.view.composer).pick_files(),
-            "composer.focus": lambda: self.view.focus_composer(),
+            "composer.attach": self._pick_files,
             "question.next": self.go_to_next_request,
             "toast.undo": self.toast.undo,
             "window.sidebar": self._columns.toggle_sidebar,
             "area.next": partial(self._focus_area, 1),
             "area.previous": partial(self._focus_area, -1),
-            **{f"page.{panel.id}": partial(self.selection.choose_page, panel.id) for panel in PAGES},
+            **{f"page.{page.id}": partial(self.selection.choose_page, page.id) for page in PAGES},
             "window.step": self._columns.toggle_pane,
             "window.theme": self.theme_toggle_requested.emit,
             "window.close": lambda: self.close_guard.quit(),
@@ -346,27 +335,36 @@ class MainWindow(QWidget):
             "window.usual": lambda: self.scale_requested.emit(0),
             "window.settings": self.settings_requested.emit,
             **{
-                f"settings.{title.lower().replace(' ', '-')}": partial(self.settings_page_requested.emit, title)
+                settings_command_id(title): partial(self.settings_page_requested.emit, title)
                 for title in SETTINGS_PAGES
             },
-            **{f"view.{name}": partial(lambda name: self.view.go_to_tab(name), name) for name in SESSION_TABS},
         }
         uncovering = self._columns.uncovering
         return {name: call if name.startswith("window.") else uncovering(call) for name, call in handlers.items()}
 
+    def _pick_files(self) -> None:
+        message_form = self.start.form if self.start.isVisible() else self.view.composer
+        message_form.pick_files()
+
     def _enable_commands(self) -> None:
-        name, page = self.selection.session, self.selection.page
-        row = self.session_index.row(name) if name in self.session_index and not page else None
+        session = self.selection.session
+        on_page = bool(self.selection.page)
+        row = self.session_index.row(session) if session in self.session_index and not on_page else None
         obstacle = self.view.page.repeat_obstacle() if row else ""
         states = window_states(
-            row, waiting=bool(self.session_index.next_waiting("")), undo=self.toast.can_undo, can_repeat=not obstacle,
-            has_tab=self.split_view.active_has_tab, is_split=self.split_view.is_split, on_page=bool(page),
-        )  # fmt: skip
+            row,
+            waiting=bool(self.session_index.next_waiting("")),
+            undo=self.toast.can_undo,
+            has_tab=self.split_view.active_has_tab,
+            is_split=self.split_view.is_split,
+            can_repeat=not obstacle,
+            on_page=on_page,
+        )
         self.commands.actions.enable(states, {"repeat": obstacle} if obstacle else {})
 
     def _lay_out(self) -> None:
         self._central_area = CentralArea(self.notice, self.toast, self.start, self.split_view, self.pages)
-        self._columns = WindowColumns(self.look, self.state, self.sessions, self._central_area, self.pane)
+        self._columns = WindowColumns(self.look, self.state, self.sessions, self._central_area, self.step_pane)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -378,12 +376,12 @@ class MainWindow(QWidget):
         self._connect_pane(self.split_view.active_pane)
         self.split_view.pane_created.connect(self._connect_pane)
         self.sessions.compare_requested.connect(partial(self.selection.choose_page, "compare"))
-        self.split_view.changed.connect(self._follow_desk)
+        self.split_view.changed.connect(self._follow_active_pane)
         self.sessions.tab_requested.connect(self.split_view.open_in_tab)
         self.sessions.split_view_requested.connect(self.split_view.show_in_other_pane)
-        self.pane.row_requested.connect(lambda row: self.view.show_row(row, self.pane.session))
-        self.pane.sub_agent_requested.connect(self.split_view.show_sub_agent)
-        self.pane.changes_requested.connect(lambda path: self.view.show_changes(path))
+        self.step_pane.row_requested.connect(lambda row: self.view.show_row(row, self.step_pane.session))
+        self.step_pane.sub_agent_requested.connect(self.split_view.show_sub_agent)
+        self.step_pane.changes_requested.connect(lambda path: self.view.show_changes(path))
         self.selection.session_changed.connect(self._show_selected)
         self.selection.page_changed.connect(self._show_selected)
         self.pages.leave_requested.connect(self.selection.leave_page)
@@ -419,8 +417,14 @@ class MainWindow(QWidget):
             self.view.focus_content()
 
     def _build_pane(self) -> SessionPane:
-        parts = self.look, self.session_index, self.state
-        return SessionPane(*parts, folder=self._folder, live_output=self.pane.live_output, notice=self.notice)
+        return SessionPane(
+            self.look,
+            self.session_index,
+            self.state,
+            folder=self._folder,
+            live_output=self.step_pane.live_output,
+            notice=self.notice,
+        )
 
     def _connect_pane(self, pane: SessionPane) -> None:
         """Connect the signals of a pane, which becomes the active one at any user input in it."""
@@ -428,11 +432,11 @@ class MainWindow(QWidget):
         view.page.compare.connect(self.commands.compare)
         view.page.settings_requested.connect(self.settings_requested)
         view.folder_checked.connect(self._enable_commands)
-        view.page.step_chosen.connect(lambda _: self._step.show() if view is self.view else None)
+        view.page.step_chosen.connect(lambda _step: self._on_step_chosen(view))
         view.page.details_requested.connect(self._columns.open_pane)
-        view.page.tab_chosen.connect(lambda _: self._fit_columns())
+        view.page.tab_chosen.connect(lambda _name: self._fit_columns())
         view.composer.command_submitted.connect(self.commands.actions.trigger)
-        view.composer.set_commands(self.commands.actions.slash())
+        view.composer.set_commands(self.commands.actions.slash_commands())
         view.composer.attached.rejected.connect(
             lambda error, cause: self.show_error(ErrorDetails(error, cause), ErrorSource("attach", view.session))
         )
@@ -443,45 +447,41 @@ class MainWindow(QWidget):
         )
         view.asking.unsent_text.connect(self.restore_draft)
 
-    def _follow_desk(self) -> None:
+    def _on_step_chosen(self, view: SessionView) -> None:
+        if view is self.view:
+            self._step_updater.show()
+
+    def _follow_active_pane(self) -> None:
         if self._central_area.shows(self.split_view):
             self._central_area.show_part(self.split_view, self.view.page)
-        self._step.follow(self.view.page)
+        self._step_updater.follow(self.view.page)
         self._fit_columns()
         self._enable_commands()
 
-    def _page_parts(self) -> PageContext:
+    def _page_context(self) -> PageContext:
         if self._bridge is None or self._start is None:
             raise LookupError("there is no engine yet")
         return PageContext(
-            look=self.look, reader=self._reading, selection=self.selection, state=self.state, bridge=self._bridge,
-            start_task=self._start, show_error=self.show_error, show_toast=self.toast.show_message,
-            show_event=self.show_event, start_with=self.start_with, row=self.row,
-            pick_session=self.commands.pick_session, board=self._board_source(),
-        )  # fmt: skip
-
-    def _board_source(self) -> object:
-        """Return the data source of the Overview page, whose module is imported on the first visit of the page."""
-        from ui.overview.panel import BoardSource
-
-        return BoardSource(
-            rows=self.session_index.all_rows,
-            requests=self.session_index.pending_in,
-            unseen=lambda: self.unseen.ids,
-            mark_seen=self.unseen.remove,
-            mark_unseen=self.unseen.add,
-            open_session=self.show_session,
+            look=self.look,
+            reader=self._reading,
+            selection=self.selection,
+            state=self.state,
+            bridge=self._bridge,
+            start_task=self._start,
+            show_error=self.show_error,
+            show_toast=self.toast.show_message,
+            show_event=self.show_event,
+            start_with=self.start_with,
+            row=self.row,
+            pick_session=self.commands.pick_session,
+            board=board_source(self.session_index, self.unseen, self.show_session),
         )
 
     def _count_pages(self) -> None:
         """Update the number of waiting items beside each page in the sidebar."""
-        for panel in PAGES:
-            if panel.badge_count and panel.listed:
-                self.sessions.footer.set_badge(panel.id, panel.badge_count(self._reading))
-
-    def _on_closing(self) -> None:
-        self.save_state()
-        self.closed.emit()
+        for page in PAGES:
+            if page.badge_count and page.listed:
+                self.sessions.footer.set_badge(page.id, page.badge_count(self._reading))
 
     def _fit_columns(self) -> None:
         shows_steps = self._central_area.shows(self.split_view) and not self.view.wide

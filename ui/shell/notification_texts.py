@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from core.domain.question import Question
 from core.domain.sessions import SessionRow
-from ui.ask.ask_area import OpenRequest
 from ui.ask.full_text import one_line
-from ui.ask.request_summary import summarize_permission, summarize_question
+from ui.ask.inbox import WaitingRequest, summarize
 from ui.text.plain_text import markdown_to_plain_text
 
 MAX_TEXT: Final = 160
@@ -16,21 +14,18 @@ MAX_NAMED: Final = 3
 # Title by status of the run; any other status means that it failed.
 OUTCOMES: Final = {"done": "Finished", "limit": "Limit reached"}
 
-WaitingRequests = Sequence[tuple[SessionRow, OpenRequest]]
-
 
 class NotificationText(NamedTuple):
     title: str
     text: str
 
 
-def notification_text(new: WaitingRequests) -> NotificationText:
+def notification_text(new: Sequence[WaitingRequest]) -> NotificationText:
     """Return the text of a notification about new requests: that of a single one, or the number of several."""
-    row, request = new[0]
     if len(new) == 1:
-        summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
-        return NotificationText(_shorten(row.title) or "Journeyman", _shorten(summary.bar_text))
-    titles = list(dict.fromkeys(_shorten(row.title, MAX_TITLE) for row, _ in new))
+        row, request = new[0]
+        return NotificationText(_shorten(row.title) or "Journeyman", _shorten(summarize(request).bar_text))
+    titles = list(dict.fromkeys(_shorten(waiting.row.title, MAX_TITLE) for waiting in new))
     unnamed = len(titles) - MAX_NAMED
     more = f" +{unnamed}" if unnamed > 0 else ""
     return NotificationText(f"Journeyman ({len(new)})", _shorten(", ".join(titles[:MAX_NAMED]) + more))

@@ -1,7 +1,7 @@
 """The stack of pages in the central area, each created on its first visit."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -11,7 +11,7 @@ from ui.base.panel_page import PageContext, PanelPage
 from ui.shell.page_registry import PAGES
 from ui.style.theme import Look
 
-PAGES_BY_ID: Final = {panel.id: panel for panel in PAGES}
+PAGES_BY_ID: Final = {page.id: page for page in PAGES}
 
 
 class UnsavedPage(NamedTuple):
@@ -22,15 +22,15 @@ class UnsavedPage(NamedTuple):
 
 
 class PageStack(QStackedWidget):
-    """A stack of pages; `parts` returns the parts of the window that are passed to a new page."""
+    """A stack of pages; `context` returns what the window provides to a new page."""
 
     leave_requested = Signal()
     count_changed = Signal()
     sidebar_fold_requested = Signal(bool)
 
-    def __init__(self, parts: Callable[[], PageContext]) -> None:
+    def __init__(self, context: Callable[[], PageContext]) -> None:
         super().__init__()
-        self._parts = parts
+        self._context = context
         self._built: dict[str, PanelPage] = {}
         self._folding: set[PanelPage] = set()  # the pages that need the width of the sidebar, which is hidden for them
         self.setObjectName("pages")
@@ -38,7 +38,7 @@ class PageStack(QStackedWidget):
     def page(self, name: str) -> PanelPage:
         """Return the page with this id, creating it if needed."""
         if name not in self._built:
-            page = PAGES_BY_ID[name].build(self._parts())
+            page = PAGES_BY_ID[name].build(self._context())
             page.setObjectName(f"page.{name}")
             page.setAccessibleName(self.tr(PAGES_BY_ID[name].title))
             page.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -48,23 +48,27 @@ class PageStack(QStackedWidget):
             self.addWidget(page)
         return self._built[name]
 
-    def open(self, name: str, about: tuple[str, ...]) -> None:
-        """Show a page and give it the keyboard focus; without the focus, the page would not receive Esc."""
+    def open(self, name: str, target: tuple[str, ...]) -> None:
+        """Show a page and give it the keyboard focus; without the focus, the page would not receive Esc.
+
+        `target` identifies the item to show on the page.
+        """
         page = self.page(name)
         self.setCurrentWidget(page)
         self.sidebar_fold_requested.emit(page in self._folding)  # replaces the request that the previous page has made
         self.focus_page()
-        page.activate(about)  # this may move the focus, or open the palette, which closes when it loses the focus
+        page.activate(target)  # this may move the focus, or open the palette, which closes when it loses the focus
 
     def focus_page(self) -> None:
         """Focus the widget that last had the focus on the page, or else the page.
 
         Do nothing if the focus is already on the page.
         """
-        page, focused = self.currentWidget(), cast("QWidget | None", self.window().focusWidget())
+        page = self.currentWidget()
+        focused: QWidget | None = self.window().focusWidget()
         if page is not None and (focused is None or not page.isAncestorOf(focused)):
-            last: QWidget | None = page.focusWidget()
-            (page if last is None else last).setFocus(Qt.FocusReason.OtherFocusReason)
+            last_focused: QWidget | None = page.focusWidget()
+            (last_focused or page).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def focus_areas(self) -> Sequence[QWidget]:
         """Return the areas of the visible page between which F6 moves the focus."""

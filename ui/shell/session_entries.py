@@ -12,16 +12,17 @@ from ui.style.theme import STATUS_TOKENS
 
 def session_entries(rows: Iterable[SessionRow], current: str) -> list[PaletteEntry]:
     """Return the entries in the order of `rows`, with the session `current` at the end and without trashed sessions."""
-    home, now = str(Path.home()), wall_clock()
+    home = str(Path.home())
+    now = wall_clock()
     listed = sorted((row for row in rows if not row.trashed), key=lambda row: row.id == current)
     return [
         PaletteEntry(
-            row.id,
-            row.title,
-            second_line(row, home),
-            side_text(row, now),
-            session_icon(row),
-            STATUS_TOKENS.get(row.status, "second"),
+            id=row.id,
+            text=row.title,
+            detail=second_line(row, home),
+            keys=side_text(row, now),
+            icon=session_icon(row),
+            token=STATUS_TOKENS.get(row.status, "second"),
         )
         for row in listed
     ]

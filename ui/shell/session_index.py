@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from core.domain.sessions import ACTIVE_STATUSES, FAILED_REQUEST, SessionRow, needs_decision
 from ui.ask.ask_area import OpenRequest
+from ui.ask.inbox import WaitingRequest
 from ui.base.deferred_reader import DeferredReader
 from ui.shell.pending_requests import PendingRequests
 from ui.shell.update_batch import UpdateBatch
@@ -58,7 +59,7 @@ class SessionIndex:
 
         For example, a step was interrupted by a crash. Sub-agents are not included: their session asks for them.
         """
-        asking = {name for name, _ in self.requests.pending}
+        asking = {pending.session for pending in self.requests.pending}
         rows = [row for row in self._rows.values() if needs_decision(row) and not row.parent and row.id not in asking]
         return sorted(rows, key=lambda row: (row.updated_at, row.id))
 
@@ -72,7 +73,7 @@ class SessionIndex:
         def was_active(session: str) -> bool:
             return self.row(session).status in ACTIVE_STATUSES
 
-        changed = any(
+        decisions_changed = any(
             name not in self._rows or needs_decision(self._rows[name]) != needs_decision(row)
             for name, row in batch.touched.items()
         )
@@ -83,7 +84,7 @@ class SessionIndex:
         ]
         self._rows |= batch.touched
         self.pausing.difference_update(name for name, row in batch.touched.items() if row.status not in ACTIVE_STATUSES)
-        return batch.requests_changed or changed
+        return batch.requests_changed or decisions_changed
 
     def all_rows(self) -> Collection[SessionRow]:
         return self._rows.values()
@@ -102,9 +103,9 @@ class SessionIndex:
         for name in names:
             self._rows.pop(name, None)
 
-    def pending(self) -> list[tuple[SessionRow, OpenRequest]]:
+    def pending(self) -> list[WaitingRequest]:
         """Return the requests that wait for the user, each with its session, oldest first."""
-        return [(self.row(name), request) for name, request in self.requests.pending]
+        return [WaitingRequest(self.row(pending.session), pending.request) for pending in self.requests.pending]
 
     def pending_in(self, session: str) -> Sequence[OpenRequest]:
         return self.requests.of_session(session)

@@ -56,15 +56,15 @@ class SessionPane(QWidget):
         self._state = state
         self.drafts = UnsentDrafts(self.view.composer, state, folder, notice)
         self.tabs = SessionTabs(look, session_index.row)
-        self._below = hairline()
-        self._below.hide()
+        self._tabs_line = hairline()
+        self._tabs_line.hide()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.tabs)
-        column.addWidget(self._below)
+        column.addWidget(self._tabs_line)
         column.addWidget(self.view, 1)
-        self.tabs.tabs_changed.connect(lambda: self._below.setVisible(self.tabs.count() > 0))
+        self.tabs.tabs_changed.connect(lambda: self._tabs_line.setVisible(self.tabs.count() > 0))
 
     def set_names(self, object_name: str, accessible_name: str) -> None:
         """Set the object name, for tests and scripts, and the accessible name."""
@@ -91,21 +91,22 @@ class SessionPane(QWidget):
     def show_questions(self) -> None:
         self.view.show_questions(self._session_index.pending_in(self.session))
 
-    def apply_updates(self, batch: UpdateBatch, fresh: Collection[str], *, is_active: bool) -> None:
+    def apply_updates(self, batch: UpdateBatch, newly_asking: Collection[str], *, is_active: bool) -> None:
         """Apply a batch of updates.
 
-        `fresh` holds the sessions with new requests. If this pane is active and shows one of them, focus its request
-        unless the user is typing. Only the active pane announces replies.
+        `newly_asking` holds the sessions with new requests. If this pane is active and shows one of them, focus its
+        request unless the user is typing. Only the active pane announces replies.
         """
         for name in batch.touched:
             self.tabs.refresh(name)
-        row, page = batch.touched.get(self.session), self.view.page
+        row = batch.touched.get(self.session)
         if row is not None:
             self.view.show_session(row)
             self.view.apply(batch.steps_of(self.session))
             self.show_questions()
-            if is_active and self.session in fresh:
+            if is_active and self.session in newly_asking:
                 self.view.focus_question()
+        page = self.view.page
         for child in batch.touched.values():
             if child.parent and child.parent in page.model.sessions:
                 page.apply_sub_agent_update(child, batch.steps_of(child.id))
@@ -114,7 +115,7 @@ class SessionPane(QWidget):
             self._follow_replies(batch, announce_them=is_active)
 
     def _follow_replies(self, batch: UpdateBatch, *, announce_them: bool) -> None:
-        """Announce what has arrived of the replies of this session."""
+        """Announce what has arrived of the replies of this session, or skip it unless `announce_them` is set."""
         for update in batch.updates:
             if update.session.id != self.session:
                 continue
@@ -126,7 +127,10 @@ class SessionPane(QWidget):
                 case _:
                     pass
         text = self._live_output.reply_text(self.session)
-        (self._announcer.follow if announce_them else self._announcer.skip)(text)
+        if announce_them:
+            self._announcer.follow(text)
+        else:
+            self._announcer.skip(text)
 
     def remove_sessions(self, names: Collection[str]) -> None:
         """Remove the tabs and drafts of deleted sessions."""

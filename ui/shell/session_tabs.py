@@ -1,6 +1,7 @@
 """The tab bar above a session."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
@@ -13,8 +14,8 @@ from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.tool_button import tool_button
 
-MAX_TAB_WIDTH = 220
-GLYPH = 14
+MAX_TAB_WIDTH: Final = 220
+GLYPH: Final = 14
 
 
 class SessionTabs(QTabBar):
@@ -32,8 +33,8 @@ class SessionTabs(QTabBar):
         super().__init__()
         self._look = look
         self._row = row
-        self.marked = ""
-        self._passing = ""
+        self.current = ""
+        self._temporary = ""
         self.setObjectName("tabs")
         self.setAccessibleName(self.tr("Open sessions"))
         self.setDrawBase(False)
@@ -48,48 +49,50 @@ class SessionTabs(QTabBar):
 
     def permanent(self) -> list[str]:
         """Return the sessions with a permanent tab."""
-        return [name for name in self._session_ids() if name != self._passing]
+        return [name for name in self._session_ids() if name != self._temporary]
 
     def open(self, names: Sequence[str]) -> None:
         """Open permanent tabs for these sessions, making a temporary tab permanent."""
         for name in names:
-            if name == self._passing:
-                self._passing = ""
+            if name == self._temporary:
+                self._temporary = ""
             elif name not in self._session_ids():
                 self._add(name)
         self._on_tabs_changed()
 
     def set_temporary(self, name: str) -> None:
         """Show the temporary tab for a session; an empty id, or a session with a permanent tab, removes it."""
-        if name in self.permanent():
-            name = ""
-        if name != self._passing:
-            if self._passing:
-                self.removeTab(self._session_ids().index(self._passing))
-            self._passing = name
-            if name:
-                self._add(name)
-            self._on_tabs_changed()
+        needed = "" if name in self.permanent() else name
+        if needed == self._temporary:
+            return
+        if self._temporary:
+            self.removeTab(self._session_ids().index(self._temporary))
+        self._temporary = needed
+        if needed:
+            self._add(needed)
+        self._on_tabs_changed()
 
     def close(self, name: str) -> None:  # type: ignore[override]  # closes a tab; the tab bar itself is never closed
         """Remove the tab of a session, if it has one."""
         if name in self._session_ids():
             self.removeTab(self._session_ids().index(name))
-            self._passing = "" if name == self._passing else self._passing
+            if name == self._temporary:
+                self._temporary = ""
             self._on_tabs_changed()
 
     def set_current(self, name: str, *, active: bool = True) -> None:
         """Highlight the tab of the session shown; `active` means that this pane is the active one."""
-        self.marked = name if name in self._session_ids() else ""
-        if self.marked:
+        self.current = name if name in self._session_ids() else ""
+        if self.current:
             self.setCurrentIndex(self._session_ids().index(name))
         # Qt always has a current tab. A style property decides whether it also looks like one.
-        set_style_properties(self, none=not self.marked, away=not active)
+        set_style_properties(self, none=not self.current, away=not active)
 
     def refresh(self, name: str) -> None:
         """Update the title and status icon of a tab."""
         if name in self._session_ids():
-            index, row = self._session_ids().index(name), self._row(name)
+            index = self._session_ids().index(name)
+            row = self._row(name)
             self.setTabText(index, visible(row.title).replace("&", "&&"))
             self.setTabToolTip(index, visible(row.title))
             self.setTabIcon(index, icon(session_icon(row), self._look.theme.status(row.status)))
@@ -97,8 +100,10 @@ class SessionTabs(QTabBar):
     def neighbor(self, name: str, offset: int) -> str:
         """Return the session of the next (1) or previous (-1) tab, wrapping around; empty if there are no tabs."""
         names = self._session_ids()
+        if not names:
+            return ""
         index = names.index(name) + offset if name in names else 0
-        return names[index % len(names)] if names else ""
+        return names[index % len(names)]
 
     def restyle(self, look: Look) -> None:
         self._look = look

@@ -29,6 +29,7 @@ from ui.timeline.run_page import CHART_TAB, STEPS_TAB, RunPage, RunPageSource
 from ui.timeline.waterfall.model import RowSampleSource
 from ui.timeline.waterfall.panel import WaterfallPanel
 from ui.widgets.focus_order import set_tab_order, tab_stops
+from ui.widgets.tab_strip import TabFigure
 
 LOW_HEIGHT: Final = 600
 TABS_HEIGHT: Final = 36  # height of the tab bar in pixels, at the usual text size
@@ -49,7 +50,7 @@ SESSION_TABS: Final = {
 class SessionRows(RunPageSource, RowSampleSource, HistorySource, ChangesSource, CommandsSource, Protocol):
     """The data source of all views of a session."""
 
-    def queued(self, session: str, goes_on: bool) -> list[QueuedMessage]: ...
+    def queued(self, session: str, can_continue: bool) -> list[QueuedMessage]: ...
 
     def proposed_by(self, session: str) -> dict[str, int]: ...
 
@@ -75,7 +76,7 @@ class SessionView(QWidget):
         self.terminal = TerminalPanel(look, rows)
         self.scan = HistoryScan(rows, parent=self)
         self.requests = HistoryScan(rows, REQUEST_KINDS, self)
-        self._review_row = -1  # number of timeline rows when comments on changes were sent; -1 if none were
+        self._review_row: int | None = None  # the timeline's number of rows when comments on changes were sent
         self._focus_waits_for_bar = False  # the user has gone to this session to decide, but the bar is not shown yet
         self._tabs_by_session: dict[str, str] = {}
         self.composer = ComposerPanel(look)
@@ -119,7 +120,7 @@ class SessionView(QWidget):
         self.decisions.row_requested.connect(self.show_row)
         self.terminal.row_requested.connect(self.show_row)
         self.scan.changed.connect(self._on_history_changed)
-        self.requests.changed.connect(lambda: self._fill_tab(CONTEXT) if self.page.current_tab == CONTEXT else None)
+        self.requests.changed.connect(self._on_requests_changed)
         self.asking.answered.connect(self.answered)
         self.asking.postponed.connect(self._leave_question)
         self.asking.focus_released.connect(self._leave_question)
@@ -148,38 +149,45 @@ class SessionView(QWidget):
         self.terminal.stop_reading()
 
     def show_session(self, row: SessionRow) -> None:
-        other = row.id != self._row.id
-        if other:
+        is_other_session = row.id != self._row.id
+        if is_other_session:
             self._tabs_by_session[self._row.id] = self.page.current_tab
-            self._review_row = -1
+            self._review_row = None
             self._focus_waits_for_bar = False
         self._row = row
         if row.status != "running":
             self._count_proposals()
         self.page.show_session(row)
-        if other:
+        if is_other_session:
             self.page.show_tab(self._tabs_by_session.get(row.id, STEPS_TAB))
         self.scan.follow(row.id, row.last_seq)
         self._show_failed_request()
-        if other or self.page.current_tab in {CONTEXT, TERMINAL}:
+        if is_other_session or self.page.current_tab in {CONTEXT, TERMINAL}:
             self._fill_tab(self.page.current_tab)
-        self.composer.set_running(row.status in ACTIVE_STATUSES)
-        typing, closed = self.composer.has_input_focus(), self._closed(row)
-        self.composer.set_disabled_reason(closed)
-        if typing and closed and not self.page.focus_interruption():
+        self._update_composer(row)
+
+    def _update_composer(self, row: SessionRow) -> None:
+        is_running = row.status in ACTIVE_STATUSES
+        can_continue = row.status in {"running", "waiting", "paused", "interrupted"}
+        disabled_reason = self._composer_disabled_reason(row)
+        had_focus = self.composer.has_input_focus()
+        self.composer.set_running(is_running)
+        self.composer.set_disabled_reason(disabled_reason)
+        if had_focus and disabled_reason and not self.page.focus_interruption():
             self.page.focus_tab()
         self.composer.set_model(row.model)
-        going = row.status in {"running", "waiting", "paused", "interrupted"}
-        self.composer.show_queue(self._rows.queued(row.id, going), running=row.status in ACTIVE_STATUSES)
+        self.composer.show_queue(self._rows.queued(row.id, can_continue), running=is_running)
         self.composer.set_mode(row.mode)
 
-    def _closed(self, row: SessionRow) -> str:
+    def _composer_disabled_reason(self, row: SessionRow) -> str:
         """Return why the composer is disabled; an empty string if it is enabled."""
         if row.imported_from:
             return self.tr("Imported from {}, read-only. Fork the session to continue it.").format(
                 source_program(row.imported_from)
             )
-        return self.tr("First choose what to do about the interrupted step.") if row.status == "interrupted" else ""
+        if row.status == "interrupted":
+            return self.tr("First choose what to do about the interrupted step.")
+        return ""
 
     def mark_folder(self, folder: str, *, missing: bool) -> None:
         """Set whether a folder is missing: files in it cannot be reverted, and messages cannot be sent again.
@@ -226,14 +234,14 @@ class SessionView(QWidget):
         """
         if navigated:
             self.page.show_tab(STEPS_TAB)
-        if navigated or not (
-            self.composer.draft() or (self.asking.shows_permission() and self.composer.has_input_focus())
-        ):
             self.asking.focus_card()
-        if navigated and self.asking.card is None:
-            self.focus_content()
-        if navigated:
+            if self.asking.card is None:
+                self.focus_content()
             self.asking.highlight()
+            return
+        could_allow_by_mistake = self.asking.shows_permission() and self.composer.has_input_focus()
+        if not self.composer.draft() and not could_allow_by_mistake:
+            self.asking.focus_card()
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -265,7 +273,7 @@ class SessionView(QWidget):
 
     def open_revert_menu(self) -> None:
         """Show the Changes tab with the menu of states to revert the files to."""
-        self.go_to_tab("changes")
+        self.go_to_tab(CHANGES)
         self.changes.open_revert_menu()
 
     def focus_composer(self) -> None:
@@ -276,7 +284,8 @@ class SessionView(QWidget):
 
     def _order_focus(self) -> None:
         """Make Tab go from the page to the request card, then to the queued messages, then to the message field."""
-        set_tab_order(*tab_stops(self.page.bars[-1])[-1:], *tab_stops(self.asking), *tab_stops(self.composer))
+        last_stop_of_page = tab_stops(self.page.bars[-1])[-1:]  # empty if the last bar has no Tab stop
+        set_tab_order(*last_stop_of_page, *tab_stops(self.asking), *tab_stops(self.composer))
 
     def _leave_question(self) -> None:
         """Move the focus from the closed request to the composer, or to the current tab if that hides the composer."""
@@ -306,8 +315,9 @@ class SessionView(QWidget):
         self.waterfall.show_run(self._row.id, self.page.run_to_show(number))
         self.waterfall.select_row(self._chosen_row)
 
-    def _show_neighbor_run(self, by: int) -> None:
-        if 1 <= (number := self.waterfall.run + by) <= self._row.runs:
+    def _show_neighbor_run(self, offset: int) -> None:
+        number = self.waterfall.run + offset
+        if 1 <= number <= self._row.runs:
             self._show_run(number)
 
     def _show_row_in_chart(self, row: int) -> None:
@@ -333,9 +343,9 @@ class SessionView(QWidget):
         elif name == CHANGES:
             self.changes.show_past(self._row, self.scan.past, loading=not self.scan.done)
         elif name == CONTEXT:
-            going = self._row.status in ACTIVE_STATUSES
+            is_running = self._row.status in ACTIVE_STATUSES
             self.requests.follow(self._row.id, self._row.last_seq)
-            self.context.show_past(self.requests.past, loading=not self.requests.done, running=going)
+            self.context.show_past(self.requests.past, loading=not self.requests.done, running=is_running)
         elif name == DECISIONS:
             self.decisions.show_past(self._row.id, self.scan.past, loading=not self.scan.done)
         elif name == TERMINAL:
@@ -357,41 +367,55 @@ class SessionView(QWidget):
         self.show_follow_up()
 
     def _end_follow_up(self) -> None:
-        self._review_row = -1
+        self._review_row = None
         self.changes.review.remove_sent()
         self.show_follow_up()
 
     def show_follow_up(self) -> None:
         """Show below the changes the reply of the agent to the comments, or that it is still working on them."""
-        if self._review_row < 0:
+        if self._review_row is None:
             self.changes.bar.show_reply("", "")
             return
         run = self.page.model.run_of_message(self._review_row)
+        working = self.tr("The agent is working on your comments…")
+        queued = self.tr("Your comments are sent after this turn.")
         titles = {
-            "running": self.tr("The agent is working on your comments…")
-            if run
-            else self.tr("Your comments are sent after this turn."),
+            "running": working if run else queued,
             "waiting": self.tr("The agent is waiting for your answer."),
             "failed": self.tr("The run failed. See the steps."),
         }
         status = self._row.status if run in (0, self._row.runs) else "done"  # another run may have begun since
         title = titles.get(status, self.tr("Reply to your comments"))
-        self.changes.bar.show_reply(title, self.page.model.latest_reply(self._review_row, run) if run else "")
+        reply = self.page.model.latest_reply(self._review_row, run) if run else ""
+        self.changes.bar.show_reply(title, reply)
+
+    def _on_requests_changed(self) -> None:
+        if self.page.current_tab == CONTEXT:
+            self._fill_tab(CONTEXT)
 
     def _on_history_changed(self) -> None:
         """Update the tabs and run cards after the history scan has read more events."""
-        history = self.scan.past
-        added, removed = history.line_totals()
-        lines = [(f"+{added}", "done")] * bool(added) + [(f"−{removed}", "failed")] * bool(removed)
-        if not lines and (changed := sum(not file.unchanged for file in history.changed_files())):
-            lines = [(str(changed), "second")]
-        self.page.show_figures(CHANGES, lines)
-        count = f"{len(history.decisions):,}" if history.decisions else ""
-        self.page.show_figures(DECISIONS, [(count, "second")] if count else [])
+        self.page.show_figures(CHANGES, self._change_figures())
+        decisions = self.scan.past.decisions
+        self.page.show_figures(DECISIONS, [(f"{len(decisions):,}", "second")] if decisions else [])
         self.page.set_run_end_source(self._run_end)
         self._show_failed_request()
         if self.page.current_tab in {CHANGES, DECISIONS}:
             self._fill_tab(self.page.current_tab)
+
+    def _change_figures(self) -> list[TabFigure]:
+        """Return the numbers of added and removed lines; without any, the number of changed files."""
+        history = self.scan.past
+        added, removed = history.line_totals()
+        figures: list[TabFigure] = []
+        if added:
+            figures.append((f"+{added}", "done"))
+        if removed:
+            figures.append((f"−{removed}", "failed"))
+        if figures:
+            return figures
+        changed_files = sum(not file.unchanged for file in history.changed_files())
+        return [(str(changed_files), "second")] if changed_files else []
 
     def _show_failed_request(self) -> None:
         """Show the error of a run that paused because a model request failed, until the run continues."""
@@ -413,31 +437,30 @@ class SessionView(QWidget):
         """Return the data for the card at the end of a run."""
         history = self.scan.past
         files = tuple(
-            RunFileChange(file.path, file.added, file.removed, file.created and file.has_contents)
+            RunFileChange(
+                path=file.path,
+                added=file.added,
+                removed=file.removed,
+                created=file.created and file.has_contents,
+            )
             for file in history.changed_files_of_run(step.run)
         )
-        rating = CardRating(*history.ratings.get(step.run, ("", "")))
-        # Proposals are shown only below the last run.
-        waiting = sum(self._proposed.values()) if step.run == self._row.runs else 0
-        latest = step.run == self._row.runs and not self._row.imported_from
-        can_retry = latest and self._row.status == step.status == "failed"
-        model, error = self.page.model, history.errors.get(step.run)
-        idle = ended_idle(model.opening(step.run))
+        rating, note = history.ratings.get(step.run, ("", ""))
+        is_last_run = step.run == self._row.runs
+        has_failed = self._row.status == step.status == "failed"
+        model = self.page.model
         return RunEnd(
             header=model.header(step.run),
             files=files,
-            rating=rating,
-            open_proposals=waiting,
-            error=error,
-            can_retry=can_retry,
-            idle=idle,
+            rating=CardRating(value=rating, note=note),
+            open_proposals=sum(self._proposed.values()) if is_last_run else 0,
+            error=history.errors.get(step.run),
+            can_retry=is_last_run and has_failed and not self._row.imported_from,
+            idle=ended_idle(model.opening(step.run)),
         )
 
     def _open_step(self, step: Step) -> None:
-        """Open the request of a waiting row as a dialog; for any other row, show the details of the step.
-
-        The row of a fork is ignored, because another handler opens its original session.
-        """
+        """Open the request of a waiting row as a dialog; for any other row, show the details of the step."""
         card = self.asking.card
         if card and step.status == "waiting" and step.key == card.request_id():
             self.asking.open_dialog()
@@ -446,10 +469,12 @@ class SessionView(QWidget):
 
     def _fit_question(self) -> None:
         """Limit the height of the request card, so that it neither enlarges the window nor squeezes the views above."""
-        others = self.page.minimumSizeHint().height() + self.composer.minimumSizeHint().height()
-        # Always reserved, because the tab bar appears with a second session.
-        spare = self.height() - others - self._look.size(TABS_HEIGHT)
-        self.asking.fit(self.height(), max(1, spare))
+        reserved_height = (
+            self.page.minimumSizeHint().height()
+            + self.composer.minimumSizeHint().height()
+            + self._look.size(TABS_HEIGHT)  # also without tabs, because they appear with a second session
+        )
+        self.asking.fit(self.height(), max(1, self.height() - reserved_height))
 
     # Overridden Qt methods
 

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 
 from core.domain.clock import now as wall_clock
 from core.domain.sessions import SessionRow
-from ui.ask.inbox import MAX_ENTRIES, decision_text, entry_text
+from ui.ask.inbox import MAX_ENTRIES, WaitingRequest, decision_text, entry_text
 from ui.shell.badged_icon import with_badge
-from ui.shell.notification_texts import WaitingRequests, ended_text, notification_text
+from ui.shell.notification_texts import ended_text, notification_text
 from ui.widgets.announce import announce
 
 GATHER_MS: Final = 700  # milliseconds; requests within this time are combined into one notification
@@ -35,8 +35,9 @@ class Tray(QObject):
         app: QApplication,
         window: QWidget,
         picture: QIcon,
-        waiting: Callable[[], WaitingRequests],
-        dot: QColor,
+        *,
+        waiting: Callable[[], Sequence[WaitingRequest]],
+        badge_color: QColor,
         last_reply: Callable[[SessionRow], str] = lambda _: "",
         shown_session: Callable[[], str] = lambda: "",
         undecided: Callable[[], Sequence[SessionRow]] = tuple,
@@ -48,19 +49,19 @@ class Tray(QObject):
         self._picture = picture
         self._waiting = waiting
         self._clock = clock
-        self._dot = dot
+        self._badge_color = badge_color
         self._last_reply = last_reply
         self._shown_session = shown_session
         self._undecided = undecided
-        self._known_ids = {request.id for _, request in waiting()}
-        self._notified = ""
+        self._known_ids = _request_ids(waiting())
+        self._notified_session = ""
         self._icon = QSystemTrayIcon(picture, self)
         self._menu = QMenu(window)
         self._menu.setObjectName("tray.menu")
         self._menu.aboutToShow.connect(self.rebuild_menu)
         self._icon.setContextMenu(self._menu)
         self._icon.activated.connect(self._on_activated)
-        self._icon.messageClicked.connect(lambda: self.show_requested.emit(self._notified))
+        self._icon.messageClicked.connect(lambda: self.show_requested.emit(self._notified_session))
         self._delay = QTimer(self, singleShot=True, interval=GATHER_MS)
         self._delay.timeout.connect(self._notify)
         self._ended: list[SessionRow] = []
@@ -77,19 +78,20 @@ class Tray(QObject):
         """Show the number of waiting sessions on the icon, and schedule a notification for new requests."""
         waiting = self._waiting()
         number = len(waiting) + len(self._undecided())
-        self._icon.setIcon(with_badge(self._picture, number, self._dot))
+        self._icon.setIcon(with_badge(self._picture, number, self._badge_color))
         # The tray of a desktop may start later than this process.
         if not self._icon.isVisible() and QSystemTrayIcon.isSystemTrayAvailable():
             self._icon.show()
         self._icon.setToolTip(self.tr("Journeyman: {} waiting for you").format(number) if number else "Journeyman")
         self._app.setBadgeNumber(number)
-        if any(request.id not in self._known_ids for _, request in waiting):
-            self._delay.start()
+        if _request_ids(waiting) <= self._known_ids:
+            self._known_ids = _request_ids(waiting)
         else:
-            self._known_ids = {request.id for _, request in waiting}
+            self._delay.start()
 
     def rebuild_menu(self) -> None:
-        menu, now = self._menu, self._clock()
+        menu = self._menu
+        now = self._clock()
         menu.clear()
         entries = [(row.id, entry_text(row, request, now)) for row, request in self._waiting()]
         entries += [(row.id, decision_text(row, now)) for row in self._undecided()]
@@ -110,16 +112,17 @@ class Tray(QObject):
     def _notify(self) -> None:
         """Show a notification for new requests, or announce those that the active window does not show."""
         waiting = self._waiting()
-        new = [(row, request) for row, request in waiting if request.id not in self._known_ids]
-        self._known_ids = {request.id for _, request in waiting}
+        new = [entry for entry in waiting if entry.request.id not in self._known_ids]
+        self._known_ids = _request_ids(waiting)
         if self._window.isActiveWindow():
-            if unseen := [(row, request) for row, request in new if row.id != self._shown_session()]:
+            if unseen := [entry for entry in new if entry.row.id != self._shown_session()]:
                 announce(self._window, ". ".join(notification_text(unseen)))
             return
         if not new:
             return
         QApplication.alert(self._window)
-        self.notification_requested.emit(new[0][0].id, *notification_text(new))
+        title, text = notification_text(new)
+        self.notification_requested.emit(new[0].row.id, title, text)
 
     def notify_ended(self, rows: Sequence[SessionRow]) -> None:
         """Notify the user, after a short delay, that the runs of these sessions have ended."""
@@ -131,8 +134,8 @@ class Tray(QObject):
         if not ended:
             return
         # The reply of the session shown has been announced while it arrived.
-        is_heard = self._window.isActiveWindow() and ended[-1].id == self._shown_session()
-        title, text = ended_text(ended, "" if is_heard else self._last_reply(ended[-1]))
+        was_announced = self._window.isActiveWindow() and ended[-1].id == self._shown_session()
+        title, text = ended_text(ended, "" if was_announced else self._last_reply(ended[-1]))
         if self._window.isActiveWindow():
             announce(self._window, f"{title.removesuffix('.')}. {text}")
             return
@@ -141,13 +144,17 @@ class Tray(QObject):
 
     def show_message(self, session: str, title: str, text: str) -> None:
         """Show a notification through the tray icon, for desktops that do not support other notifications."""
-        self._notified = session
+        self._notified_session = session
         self._icon.showMessage(title, text, self._picture, SHOWN_MS)
 
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason == QSystemTrayIcon.ActivationReason.Trigger:
-            sessions = [*(row.id for row, _ in self._waiting()), *(row.id for row in self._undecided())]
-            self.show_requested.emit(sessions[0] if sessions else "")
+            rows = [*(entry.row for entry in self._waiting()), *self._undecided()]
+            self.show_requested.emit(rows[0].id if rows else "")
 
     def _choose_handler(self, session: str) -> Callable[[], None]:
         return lambda: self.show_requested.emit(session)
+
+
+def _request_ids(waiting: Sequence[WaitingRequest]) -> set[str]:
+    return {entry.request.id for entry in waiting}

@@ -14,10 +14,10 @@ from core.domain.sessions import SessionRow
 from tests.ui.ask.permissions import CHAIN, FETCH
 from tests.ui.ask.questions import NOON, TONE, noon
 from tests.ui.hands import click, find, press, write
-from ui.ask.ask_area import AskArea, OpenRequest
+from ui.ask.ask_area import AskArea
 from ui.ask.cards import QuestionCard
 from ui.ask.dialogs import QuestionDialog
-from ui.ask.inbox import InboxMenu
+from ui.ask.inbox import InboxMenu, WaitingRequest
 from ui.ask.question_input import QuestionInput
 from ui.style.theme import Look
 
@@ -227,9 +227,9 @@ def test_while_another_view_is_shown_there_is_only_a_bar(place: AskArea) -> None
 
 
 def test_the_inbox_lists_requests_of_all_sessions(look: Look, qtbot: QtBot) -> None:
-    rows: list[tuple[SessionRow, OpenRequest]] = [
-        (SessionRow("a", "R&D <b>letter</b>"), TONE),
-        (SessionRow("b", "x\n\u202ey" * 90), CHAIN),
+    rows = [
+        WaitingRequest(SessionRow("a", "R&D <b>letter</b>"), TONE),
+        WaitingRequest(SessionRow("b", "x\n\u202ey" * 90), CHAIN),
     ]
     inbox = InboxMenu(look, lambda: rows, clock=noon)
     qtbot.addWidget(inbox)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import click, find, press, write
-from ui.composer.panel import ComposerPanel
+from ui.composer.panel import ComposerCommand, ComposerPanel
 from ui.message.completion import best_matches
 from ui.style.theme import Look, load_fonts
 
@@ -21,7 +21,8 @@ def panel(look: Look, qtbot: QtBot) -> ComposerPanel:
     made.resize(600, 300)
     made.show()
     made.set_session("s", "")
-    made.set_commands({"stop": ("run.stop", "Stop the run"), "pin": ("session.pin", "Pin")})
+    commands = {"stop": ComposerCommand("run.stop", "Stop the run"), "pin": ComposerCommand("session.pin", "Pin")}
+    made.set_commands(commands)
     field(made).setFocus()
     return made
 
