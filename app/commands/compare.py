@@ -63,7 +63,7 @@ def _print_json(context: Invocation, alignment: Alignment) -> None:
 def _print_comparison(context: Invocation, alignment: Alignment) -> None:
     out = context.out
     first = alignment.first_difference
-    out.write(f"{alignment.equal} of {len(alignment.pairs)} steps are equal.")
+    out.write(f"Equal steps: {alignment.equal} of {len(alignment.pairs)}.")
     if first is not None:
         out.write(f"First difference, after {plural(first, 'equal step')}:")
         for pair in alignment.pairs[first : first + 3]:

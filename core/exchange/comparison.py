@@ -27,7 +27,7 @@ def to_markdown(rows: SessionPair, alignment: Alignment, redact: Redact) -> str:
     lines = [f"# {names[0]} and {names[1]}", "", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]
     left, right = _totals(rows[0], alignment.a), _totals(rows[1], alignment.b)
     lines += [f"| {name} | {plain_line(left[name])} | {plain_line(right[name])} |" for name in left]
-    lines += ["", f"{alignment.equal} of {len(alignment.pairs)} steps are equal."]
+    lines += ["", f"Equal steps: {alignment.equal} of {len(alignment.pairs)}."]
     for name, unique in zip(names, unique_knowledge(alignment), strict=True):
         lines += [f"- Only in {name}: {plain_line(redact(entry))}" for entry in unique]
     lines += ["", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]

@@ -151,10 +151,10 @@ class ComparePanel(PanelPage):
     def _summary(self, alignment: Alignment) -> str:
         if not alignment.pairs:
             return self.tr("Neither session has any steps yet.")
-        equal = self.tr("{equal} of {all} steps are equal").format(equal=alignment.equal, all=len(alignment.pairs))
+        equal = self.tr("Equal steps: {equal} of {all}.").format(equal=alignment.equal, all=len(alignment.pairs))
         if alignment.first_difference is None:
-            return self.tr("Both sessions did the same: {}.").format(equal)
-        return self.tr("{equal}. The right session has {delta}.").format(equal=equal, delta=delta_line(alignment))
+            return self.tr("Both sessions did the same. {}").format(equal)
+        return self.tr("{equal} The right session has {delta}.").format(equal=equal, delta=delta_line(alignment))
 
     def _compare(self) -> None:
         """Request the comparison when both sessions have been chosen."""

@@ -14,6 +14,7 @@ from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 
 VISIBLE_MS: Final = 12_000
+UNDO_VISIBLE_MS: Final = 30_000  # a user of a screen reader or at a high zoom needs longer to reach Undo
 
 
 class Toast(AccentFrame):
@@ -38,7 +39,7 @@ class Toast(AccentFrame):
         row.addWidget(self._text, 1)
         row.addWidget(self._button)
         row.addWidget(self._close)
-        self._end = QTimer(self, singleShot=True, interval=VISIBLE_MS)
+        self._end = QTimer(self, singleShot=True)
         self._end.timeout.connect(self._hide_unless_in_use)
         self.hide()
 
@@ -48,7 +49,7 @@ class Toast(AccentFrame):
         self._button.setVisible(undo is not None)
         self.setAccessibleName(text)
         self.show()
-        self._end.start()
+        self._end.start(UNDO_VISIBLE_MS if undo else VISIBLE_MS)
         self.undo_changed.emit()
         announce(self, text)
 
@@ -56,6 +57,11 @@ class Toast(AccentFrame):
     def can_undo(self) -> bool:
         """Whether the toast is visible with an Undo button."""
         return self.isVisible() and self._undo is not None
+
+    @property
+    def remaining_ms(self) -> int:
+        """How long the toast stays unless it is hovered or focused then."""
+        return self._end.remainingTime()
 
     def undo(self) -> None:
         """Hide the toast, and undo the action it is about."""

@@ -49,7 +49,7 @@ def test_a_text_comparison_shows_both_outcomes_and_the_differences(tmp_path: Pat
     assert text.startswith("# Fix \\| it and Again\n") and SECRET not in text
     assert "- Only in Fix \\| it: the memory “Reset at 02:00”\n" in text
     assert "- Only in Again: the skill db-reset, version 2\n" in text
-    assert "| cost (USD) | unknown | unknown |" in text and "1 of 3 steps are equal." in text
+    assert "| cost (USD) | unknown | unknown |" in text and "Equal steps: 1 of 3." in text
     assert "| first difference | 2 Ran login" in text and "| differs | 3 Ran =1+1 (done) | — |" in text
     assert "make \\<all\\> (done)" in text
 

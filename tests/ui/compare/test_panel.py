@@ -138,7 +138,7 @@ def test_deltas_are_those_of_the_right_run_and_claim_no_cause(scene: Scene) -> N
     assert scene.started == ["compare"]
     scene.panel.show_alignment(PARTED)
     said = scene.said("compare.said")
-    assert said == "16 of 18 steps are equal. The right session has −1 step · −1.0s · +85 tok · cost unknown."
+    assert said == "Equal steps: 16 of 18. The right session has −1 step · −1.0s · +85 tok · cost unknown."
     assert "because" not in said
     assert find(scene.panel, QLabel, "compare.left.title").accessibleName() == "Title of s1"
     click(find(scene.panel, QPushButton, "compare.swap"))
@@ -194,7 +194,7 @@ def test_comparing_a_session_with_itself_or_nothing_is_explained(scene: Scene) -
     assert "Choose two sessions" in scene.said("compare.said")
     scene.panel.activate(("s1", "s2"))
     scene.panel.show_alignment(found(ALIKE, ALIKE))
-    assert scene.said("compare.said") == "Both sessions did the same: 8 of 8 steps are equal."
+    assert scene.said("compare.said") == "Both sessions did the same. Equal steps: 8 of 8."
     scene.panel.show_alignment(found([], []))
     assert scene.said("compare.said") == "Neither session has any steps yet."
 
