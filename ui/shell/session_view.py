@@ -378,7 +378,7 @@ class SessionView(QWidget):
             return
         run = self.page.model.run_of_message(self._review_row)
         working = self.tr("The agent is working on your comments…")
-        queued = self.tr("Your comments are sent after this turn.")
+        queued = self.tr("The agent reads your comments after this turn.")
         titles = {
             "running": working if run else queued,
             "waiting": self.tr("The agent is waiting for your answer."),
