@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import HealthCheck, settings
 
+from core.workspace import sandbox_selftest
+from core.workspace.launcher import Launcher
+
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 JOIN_S = 2.0  # how long to wait for a thread that is about to end
 FOREIGN_VARIABLES = ("OPENAI_", "ANTHROPIC_", "OLLAMA_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "JOURNEYMAN_", "DBUS_")
@@ -105,6 +108,24 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("JOURNEYMAN_HOME", str(tmp_path_factory.mktemp("nobody")))
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         patch.setenv("XDG_RUNTIME_DIR", str(private(tmp_path_factory.mktemp("runtime"))))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_selftest_per_sandbox() -> Iterator[None]:
+    """Run the self-test of each sandbox once per process, not once per data folder.
+
+    Its result depends only on the profile, which is different for a sandbox that a test has weakened.
+    """
+    attack, proofs = sandbox_selftest._attack, dict[str, sandbox_selftest.SandboxProof]()
+
+    def attack_once(launcher: Launcher, profile: str) -> sandbox_selftest.SandboxProof:
+        if profile not in proofs:
+            proofs[profile] = attack(launcher, profile)
+        return proofs[profile]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sandbox_selftest, "_attack", attack_once)
         yield
 
 

@@ -1,6 +1,7 @@
 """Another program replaces what a mount protects or hides while a command runs: the command ends, and shows nothing."""
 
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -67,6 +68,14 @@ def run_while(
         return finished
 
     return await_(main())
+
+
+def wait_for_file(path: Path) -> None:
+    for _ in range(3000):
+        if path.exists():
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError(f"{path} was not created")
 
 
 def put(path: Path, text: str) -> None:
@@ -193,7 +202,7 @@ def test_settings_replaced_by_a_file_with_the_former_inode_number_end_the_comman
 ) -> None:
     """File systems such as ext4 and XFS soon give the number of a deleted file to a new one."""
     command = (
-        "n=$(stat -c %i .git/config); while [ ! -e go ]; do :; done; "
+        "n=$(stat -c %i .git/config); touch read; while [ ! -e go ]; do :; done; "
         "for i in $(seq 500); do echo '[core] fsmonitor = evil' > .git/new$i; done; "
         "same=$(find .git -maxdepth 1 -inum $n); mv ${same:-.git/new1} .git/config; sleep 600"
     )
@@ -201,6 +210,7 @@ def test_settings_replaced_by_a_file_with_the_former_inode_number_end_the_comman
     go.touch()
 
     def act() -> None:
+        wait_for_file(ground.folder / "read")
         git(ground.folder, "config", "branch.master.remote", ".")
         go.rename(ground.folder / "go")  # a new file could get the number
 
