@@ -347,7 +347,7 @@ def _beside(stage: _Stage) -> Screens:
         window.split_view.open_in_tab(stage.id_of(title))
     window.split_view.show_in_other_pane(stage.id_of(FORK))
     yield "split-view", stage.shell
-    window.split_view.show_in_other_pane("")
+    window.split_view.close_other_pane()
     for title in (WAITING, DONE, FAILED):
         window.split_view.active_pane.tabs.close(stage.id_of(title))
 
