@@ -17,6 +17,7 @@ from ui.ask.security_delay import SecurityDelay
 from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
+from ui.widgets.column import column_in
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import ENTER_KEYS, TextField, hairline, hide_unless, label, show_focus_on, styled_frame
@@ -216,7 +217,7 @@ class PermissionForm(QFrame):
         makes_room = collapsed and self._field.isVisibleTo(self) and self.scope.selected_scope() == "once"
         self.scope.setVisible(self.scope.offers_choice() and not self._is_editing and not makes_room)
 
-    def least_height(self, width: int) -> int:
+    def height_while_scrolling(self, width: int) -> int:
         """Return the height below which choices and buttons would be cut off, because the call is already scrolling."""
         return self._column.least_height(width)
 
@@ -276,7 +277,7 @@ class PermissionForm(QFrame):
 
     def _lay_out(self, header: QWidget, side_margin: int, dialog: bool) -> None:
         self._content = QWidget()
-        content_layout = _create_column(self._content, 0)
+        content_layout = column_in(self._content)
         content_layout.addWidget(header)
         body_layout = QVBoxLayout()
         body_layout.setContentsMargins(side_margin, 12 if dialog else 6, side_margin, 8)
@@ -482,10 +483,3 @@ class PermissionForm(QFrame):
 
     def sizeHint(self) -> QSize:
         return QSize(480, super().sizeHint().height())
-
-
-def _create_column(widget: QWidget, spacing: int) -> QVBoxLayout:
-    layout = QVBoxLayout(widget)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(spacing)
-    return layout
