@@ -102,26 +102,35 @@ class AskCard(QFrame):
         """
         self._column_height = column_height
         self._height_limit = max_height or column_height
-        margins = self._margins().height()
-        usable = self._look.size(MIN_CARD_HEIGHT)
+        min_card_height = self._look.size(MIN_CARD_HEIGHT)
         allowed = self._allowed_height(self.height_share)
         self._set_collapsed(False)
         needed = self._needed_height()
-        minimum = max(usable, self._card.minimumSizeHint().height() + margins)
+        minimum = self._minimum_height()
         if needed > allowed:
             self._set_collapsed(True)
             needed = self._needed_height()
             if self._has_chosen():  # the collapsed form may be lower: it hides the scope while a reason is typed
-                minimum = max(usable, self._card.minimumSizeHint().height() + margins)
+                minimum = self._minimum_height()
             minimum = max(minimum, min(needed, self._height_while_scrolling()))
         share_of_minimum = 1.0 if self._has_chosen() else max(MAX_MINIMUM_SHARE, self.height_share)
-        if allowed >= usable and minimum <= self._allowed_height(share_of_minimum):
+        if allowed >= min_card_height and minimum <= self._allowed_height(share_of_minimum):
             allowed = max(allowed, minimum)
-        use_bar = allowed < minimum or self._bar_only
-        self._bar.setVisible(use_bar)
-        self._card.setVisible(not use_bar)
-        self.setMaximumHeight(self._bar.sizeHint().height() + margins if use_bar else min(needed, allowed))
+        if self._bar_only or allowed < minimum:
+            self._show_bar()
+        else:
+            self._show_card(min(needed, allowed))
         self.updateGeometry()
+
+    def _show_bar(self) -> None:
+        self._bar.show()
+        self._card.hide()
+        self.setMaximumHeight(self._bar.sizeHint().height() + self._margins().height())
+
+    def _show_card(self, max_height: int) -> None:
+        self._bar.hide()
+        self._card.show()
+        self.setMaximumHeight(max_height)
 
     def _allowed_height(self, share: float) -> int:
         """Return a share of the column's height in pixels, limited to the height that the other widgets leave."""
@@ -257,6 +266,11 @@ class AskCard(QFrame):
     def _needed_height(self) -> int:
         margins = self._margins()
         return self._card.heightForWidth(self.width() - margins.width()) + margins.height()
+
+    def _minimum_height(self) -> int:
+        """Return the minimum height of the card as it is now, collapsed or not."""
+        height = self._card.minimumSizeHint().height() + self._margins().height()
+        return max(self._look.size(MIN_CARD_HEIGHT), height)
 
     def _height_while_scrolling(self) -> int:
         """Return the minimum height of the card if the content of its form scrolls."""
