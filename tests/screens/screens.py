@@ -75,6 +75,7 @@ from ui.usage.panel import UsagePanel
 from ui.widgets.api_key_dialog import ApiKeyDialog
 from ui.widgets.item_list import ItemListView
 from ui.widgets.link_dialog import LinkDialog
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -392,7 +393,7 @@ def _dialogs(stage: _Stage) -> Screens:
         pages.setCurrentRow(number)
         if name == RULES_PAGE:
             settings.rules.show_revoked("r4", "allow run: make test")
-            settings.rules.show_result("Asks you first: No saved rule allows this command.", "waiting")
+            settings.rules.show_result(TonedText("Asks you first: No saved rule allows this command.", "waiting"))
         yield f"settings-{number + 1}-{name.lower().replace(' ', '-')}", settings
         if name == MODELS:
             find(settings, QPushButton, "settings.tiers.toggle").click()

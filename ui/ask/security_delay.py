@@ -60,4 +60,6 @@ class SecurityDelay(QObject):
                 case QEvent.Type.Hide:
                     self._timer.stop()
                     self._set_elapsed(False)
+                case _:
+                    pass
         return super().eventFilter(watched, event)

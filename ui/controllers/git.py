@@ -40,12 +40,12 @@ class GitController(QObject):
     def open(self) -> None:
         """Open the dialog for the repository of the session's folder."""
         row = self._window.row(self._view.session)
-        folder, title = Path(row.folder), row.title
+        folder = Path(row.folder)
         self._run_programs = False
 
         async def show() -> None:
-            status = await self._bridge.ask(partial(_status, folder, False))
-            dialog = CommitDialog(self._window.look, partial(_propose, title), self._window)
+            status = await self._bridge.ask(partial(_status, folder, self._run_programs))
+            dialog = CommitDialog(self._window.look, partial(_propose, row.title), self._window)
             self._dialog = dialog
             dialog.finished.connect(self._forget)
             self._connect(dialog, folder)

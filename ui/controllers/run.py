@@ -92,7 +92,8 @@ class RunViewController(QObject):
 
     def choose_prompt_size(self, size: str) -> None:
         """Set the prompt size for the next runs, and offer to undo the change."""
-        compact, full = self.tr("The next run has a compact prompt"), self.tr("The next run has the full prompt")
+        compact_text = self.tr("The next run has a compact prompt")
+        full_text = self.tr("The next run has the full prompt")
 
         async def choose() -> None:
             before = await self._bridge.ask(lambda engine: _set_prompt_size(engine, size))
@@ -101,7 +102,7 @@ class RunViewController(QObject):
                 back = self._bridge.ask(lambda engine: _set_prompt_size(engine, before))
                 self._tasks.start(back, "restore the prompt size")
 
-            self._window.toast.show_message(compact if size == "compact" else full, undo)
+            self._window.toast.show_message(compact_text if size == "compact" else full_text, undo)
 
         self._tasks.start(choose(), "choose the prompt size")
 
@@ -115,7 +116,8 @@ class RunViewController(QObject):
         self._tasks.start(fork(), "fork")
 
     def rate(self, run: int, value: str, note: str) -> None:
-        session, rating = self._session, cast("RatingValue", value)
+        session = self._session
+        rating = cast("RatingValue", value)
         self._tasks.start(
             self._bridge.ask(lambda engine: engine.history.rate(session, rating, run=run, note=note)), "rate"
         )
@@ -155,13 +157,13 @@ class RunViewController(QObject):
 
         None for all files.
         """
-        folder, changes, toast = Path(self._window.row(self._session).folder), self._view.changes, self._window.toast
+        folder = Path(self._window.row(self._session).folder)
 
         async def mark() -> None:
             marked = await self._bridge.ask(lambda engine: engine.mark_reviewed(folder, reviewed))
-            changes.refresh_unreviewed()
+            self._view.changes.refresh_unreviewed()
             if not marked:
-                toast.show_message(self._window.tr("The file has changed since. Look at it again."))
+                self._window.toast.show_message(self._window.tr("The file has changed since. Look at it again."))
 
         self._tasks.start(mark(), "mark as reviewed")
 
@@ -174,10 +176,14 @@ class RunViewController(QObject):
         async def revoke() -> None:
             revoked = await self._bridge.ask(partial(_revoke_rules, rule.split()))
             self._view.decisions.mark_revoked(rule)
-            self._window.toast.show_message(
-                self.tr("Revoked the rule.") if len(revoked) < 2 else self.tr("Revoked {} rules.").format(len(revoked)),
-                lambda: self._tasks.start(restore(revoked), "undo the revocation of a rule"),
-            )
+            text = self.tr("Revoked the rule.")
+            if len(revoked) > 1:
+                text = self.tr("Revoked {} rules.").format(len(revoked))
+
+            def undo() -> None:
+                self._tasks.start(restore(revoked), "undo the revocation of a rule")
+
+            self._window.toast.show_message(text, undo)
 
         async def restore(revoked: list[str]) -> None:
             await self._bridge.ask(partial(_restore_rules, revoked))
