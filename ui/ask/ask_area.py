@@ -87,7 +87,7 @@ class AskArea(QWidget):
         Without requests, hide the area.
         """
         self._return_unsent(session, requests)
-        if self._is_shown(requests):
+        if self._already_shows(requests):
             self._requests = tuple(requests)
             return
         self._title = title
@@ -104,7 +104,7 @@ class AskArea(QWidget):
             if had_focus:
                 self.focus_released.emit()
 
-    def _is_shown(self, requests: Sequence[OpenRequest]) -> bool:
+    def _already_shows(self, requests: Sequence[OpenRequest]) -> bool:
         """Return whether the card already shows the first request, with the same permission requests to answer."""
         if self._card is None or not requests or self._card.request_id() != requests[0].id:
             return False

@@ -72,14 +72,7 @@ class LocalModelsController(QObject):
             case LocalModelAction.DOWNLOAD:
                 self._awaited.add(name)
                 self._run(LocalModelAction.DOWNLOAD, name, self._tasks)
-            case (
-                LocalModelAction.PAUSE
-                | LocalModelAction.CANCEL
-                | LocalModelAction.REMOVE
-                | LocalModelAction.REFRESH
-                | LocalModelAction.ADD_FILE
-                | LocalModelAction.ADD_ADDRESS
-            ) as engine_action:
+            case engine_action:
                 self._awaited.discard(name)
                 self._run(engine_action, name, self._tasks)
 
@@ -110,15 +103,7 @@ class LocalModelsController(QObject):
                 pass
             case LocalModelAction.USE:
                 self._settings.tasks.start(self._set_default(name), "use a local model")
-            case (
-                LocalModelAction.DOWNLOAD
-                | LocalModelAction.PAUSE
-                | LocalModelAction.CANCEL
-                | LocalModelAction.REMOVE
-                | LocalModelAction.REFRESH
-                | LocalModelAction.ADD_FILE
-                | LocalModelAction.ADD_ADDRESS
-            ) as engine_action:
+            case engine_action:
                 self._run(engine_action, name, self._settings.tasks)
         self._show_in_settings()  # because a dialog that has just been opened does not show the models yet
 

@@ -148,7 +148,8 @@ class RunViewController(QObject):
     def _preview_undo(self, session: str) -> None:
         async def preview() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session))
-            self._show(self._window.tr("Undo the last revert?"), plan, lambda forced: self._undo(session, forced))
+            title = self._window.tr("Undo the last revert?")
+            self._open_dialog(title, plan, lambda forced: self._undo(session, forced))
 
         self._tasks.start(preview(), "preview an undo")
 
@@ -196,36 +197,40 @@ class RunViewController(QObject):
 
         async def preview() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, only=only))
-            self._show(title, plan, lambda forced: self._revert(session, to, only, forced))
+            self._open_dialog(title, plan, lambda forced: self._revert(session, to, only, forced))
 
         self._tasks.start(preview(), "preview a revert")
 
-    def _show(self, title: str, plan: "RewindPlan", agree: Callable[[tuple[str, ...]], None]) -> None:
+    def _open_dialog(self, title: str, plan: "RewindPlan", act: Callable[[tuple[str, ...]], None]) -> None:
+        """Show what a plan would change.
+
+        If the user agrees, call `act` with the files that are to be reverted although they have changed since.
+        """
         self.dialog = RevertDialog(self._window.look, title, plan, self._window)
-        self.dialog.confirmed.connect(agree)
-        self.dialog.finished.connect(self._forget)
+        self.dialog.confirmed.connect(act)
+        self.dialog.finished.connect(self._delete_dialog)
         self.dialog.open()
 
-    def _forget(self) -> None:
+    def _delete_dialog(self) -> None:
         if self.dialog:
             self.dialog.deleteLater()
             self.dialog = None
 
     def _revert(self, session: str, to: int, only: str, forced: tuple[str, ...]) -> None:
-        async def act() -> None:
+        async def revert() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, forced, only=only))
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
             self._window.toast.show_message(self._window.tr("Files reverted"), partial(self._preview_undo, session))
 
-        self._tasks.start(act(), "revert files")
+        self._tasks.start(revert(), "revert files")
 
     def _undo(self, session: str, forced: tuple[str, ...]) -> None:
-        async def act() -> None:
+        async def undo() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session, forced))
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
             announce(self._view, self._window.tr("Revert undone"))
 
-        self._tasks.start(act(), "undo a revert")
+        self._tasks.start(undo(), "undo a revert")
 
 
 def _is_missing(folder: str) -> bool:
