@@ -35,7 +35,7 @@ class DraftFiles:
         size = str(len(file.body))
         for entry in stored_before:
             looks_equal = (entry.file_name, entry.media_type, entry.size) == (file.name, file.media_type, size)
-            if looks_equal and (folder / entry.stored_name).read_bytes() == file.body:
+            if looks_equal and _has_contents(folder / entry.stored_name, file.body):
                 return entry
         stored_name = _unused_name(folder)
         _write(folder / stored_name, file.body)
@@ -93,6 +93,14 @@ def _is_index_entry(row: object) -> bool:
         and all(isinstance(value, str) for value in row)
         and _IndexEntry(*row).size.isdigit()
     )
+
+
+def _has_contents(path: Path, body: bytes) -> bool:
+    """Return whether a file exists and has these contents."""
+    try:
+        return path.read_bytes() == body
+    except OSError:
+        return False
 
 
 def _unused_name(folder: Path) -> str:
