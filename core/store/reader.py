@@ -52,6 +52,13 @@ class CallOrigin(NamedTuple):
     call_id: str
 
 
+class RecalledMemoryUse(NamedTuple):
+    """Whether the agent used a memory that a run received, and how the user rated the run."""
+
+    was_used: bool
+    run_rating: str
+
+
 class _PendingRow(NamedTuple):
     """The event of an open question or permission request."""
 
@@ -304,12 +311,12 @@ class Reader:
         """Return the newest events that contain every word of `text`, newest first; see `search_events`."""
         return search_events(self._derived, text, limit, sessions, kinds)
 
-    def memory_ratings(self, session: str, run: int) -> dict[str, tuple[bool, str]]:
+    def memory_ratings(self, session: str, run: int) -> dict[str, RecalledMemoryUse]:
         """Return, for each memory that a run received, whether the agent used it and how the run was rated."""
         rows = self._db.execute(
             "SELECT memory, used, run_rating FROM memory_use WHERE session = ? AND run = ?", (session, run)
         )
-        return {name: (bool(used), rating) for name, used, rating in rows}
+        return {memory: RecalledMemoryUse(bool(used), rating) for memory, used, rating in rows}
 
     def search_backlog(self) -> int:
         """Return how many events are not in the search index yet, for example after an import."""

@@ -75,6 +75,7 @@ from ui.usage.panel import UsagePanel
 from ui.widgets.api_key_dialog import ApiKeyDialog
 from ui.widgets.item_list import ItemListView
 from ui.widgets.link_dialog import LinkDialog
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -347,7 +348,7 @@ def _beside(stage: _Stage) -> Screens:
         window.split_view.open_in_tab(stage.id_of(title))
     window.split_view.show_in_other_pane(stage.id_of(FORK))
     yield "split-view", stage.shell
-    window.split_view.show_in_other_pane("")
+    window.split_view.close_other_pane()
     for title in (WAITING, DONE, FAILED):
         window.split_view.active_pane.tabs.close(stage.id_of(title))
 
@@ -392,7 +393,7 @@ def _dialogs(stage: _Stage) -> Screens:
         pages.setCurrentRow(number)
         if name == RULES_PAGE:
             settings.rules.show_revoked("r4", "allow run: make test")
-            settings.rules.show_result("Asks you first: No saved rule allows this command.", "waiting")
+            settings.rules.show_result(TonedText("Asks you first: No saved rule allows this command.", "waiting"))
         yield f"settings-{number + 1}-{name.lower().replace(' ', '-')}", settings
         if name == MODELS:
             find(settings, QPushButton, "settings.tiers.toggle").click()

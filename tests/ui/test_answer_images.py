@@ -12,7 +12,15 @@ from pytestqt.qtbot import QtBot
 from tests.ui.hands import find
 from ui.dialogs.image_dialog import ImageDialog
 from ui.style.theme import Look
-from ui.text.answer_images import MAX_IMAGES, AnswerImage, AnswerImages, fit_images, image_link, image_of_link
+from ui.text.answer_images import (
+    MAX_IMAGES,
+    AnswerImage,
+    AnswerImages,
+    FileStamp,
+    fit_images,
+    image_link,
+    image_of_link,
+)
 from ui.text.markdown import MarkdownStream
 from ui.text.safe_document import SafeDocument
 from ui.timeline import reply_widgets
@@ -46,8 +54,8 @@ def picture(width: int = 300, height: int = 200) -> QImage:
 def images(qapp: QObject) -> AnswerImages:
     made = AnswerImages(qapp)
     for path in ("logo.png", "out/sales chart.png", "a.png", "b.png"):
-        made.deliver(path, AnswerImage((1, 1), picture()))
-    made.deliver("gone.png", AnswerImage((0, 0), QImage(), "There is no file gone.png."))
+        made.deliver(path, AnswerImage(FileStamp(1, 1), picture()))
+    made.deliver("gone.png", AnswerImage(FileStamp(), QImage(), "There is no file gone.png."))
     return made
 
 
@@ -114,8 +122,8 @@ def test_streaming_an_answer_with_images_ends_like_rendering_at_once(
 
 
 def test_an_image_is_reduced_to_the_width_of_the_text_and_never_enlarged(look: Look, images: AnswerImages) -> None:
-    images.deliver("wide.png", AnswerImage((1, 1), picture(1_600, 300)))
-    images.deliver("tall.png", AnswerImage((1, 1), picture(300, 900)))
+    images.deliver("wide.png", AnswerImage(FileStamp(1, 1), picture(1_600, 300)))
+    images.deliver("tall.png", AnswerImage(FileStamp(1, 1), picture(300, 900)))
     document, _ = document_of("- ![wide](wide.png)\n\n![tall](tall.png)\n\n![logo](logo.png)", look, images)
 
     def size(path: str) -> QSize:
@@ -149,7 +157,7 @@ def test_an_answer_shows_a_bounded_number_of_images(look: Look, images: AnswerIm
 
 def test_the_memory_for_images_is_bounded(images: AnswerImages) -> None:
     for number in range(30):
-        images.deliver(f"{number}.png", AnswerImage((1, 1), picture(1_600, 900)))
+        images.deliver(f"{number}.png", AnswerImage(FileStamp(1, 1), picture(1_600, 900)))
     assert images.find("0.png") is None and images.find("29.png") is not None
 
 
@@ -183,7 +191,7 @@ def test_images_are_fitted_again_only_when_others_arrive(
 def test_transparent_images_have_a_light_ground(look: Look, images: AnswerImages, qtbot: QtBot) -> None:
     drawing = QImage(300, 200, QImage.Format.Format_ARGB32)
     drawing.fill(QColor("transparent"))
-    images.deliver("drawing.png", AnswerImage((1, 1), drawing))
+    images.deliver("drawing.png", AnswerImage(FileStamp(1, 1), drawing))
     document, _ = document_of("![drawing](drawing.png)", look, images)
     fit_images(document, images, look, 600, 2.0)
     shown = document.resource(QTextDocument.ResourceType.ImageResource.value, QUrl(image_link("drawing.png")))

@@ -25,6 +25,24 @@ def test_files_are_kept_for_their_session_only_and_removed_with_it(tmp_path: Pat
     assert kept.load("unknown") == ()
 
 
+def test_files_that_are_stored_already_are_not_written_again_even_if_they_look_alike(tmp_path: Path) -> None:
+    other_a = AttachedFile(A.name, A.media_type, b"two")
+    kept = DraftFiles(tmp_path)
+    kept.save("s", [A, other_a])
+    before = {path.name for path in (tmp_path / "drafts" / "s").iterdir()}
+    kept.save("s", [A, other_a])
+    assert {path.name for path in (tmp_path / "drafts" / "s").iterdir()} == before
+    assert kept.load("s") == (A, other_a)
+
+
+def test_a_file_that_was_deleted_from_the_disk_is_written_again(tmp_path: Path) -> None:
+    kept = DraftFiles(tmp_path)
+    kept.save("s", [A, B])
+    (tmp_path / "drafts" / "s" / "1").unlink()
+    kept.save("s", [A, B])
+    assert kept.load("s") == (A, B)
+
+
 def test_truncated_or_damaged_files_are_omitted(tmp_path: Path) -> None:
     kept = DraftFiles(tmp_path)
     kept.save("s", [A, B])

@@ -69,7 +69,7 @@ def test_a_small_window_keeps_its_size_for_a_question_and_for_two_sessions(qapp:
             assert (person.shell.width(), person.shell.height()) == (width, height), scale
             assert least.width() <= width and least.height() <= height, scale
             assert max(sizes) - min(sizes) <= 1, scale
-            desk.show_in_other_pane("")
+            desk.close_other_pane()
 
     live(qapp, home, act)
 

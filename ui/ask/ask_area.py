@@ -1,6 +1,7 @@
 """The area above the composer that shows the first open request of a session, and the dialog for this request."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -29,25 +30,36 @@ class AskArea(QWidget):
     """
 
     answered = Signal(str, Answer)
-    allowed = Signal(tuple, object)  # the IDs of the requests, and an `Approval`
+    allowed = Signal(tuple, object)
+    """The IDs of the requests, and an `Approval`."""
     changed = Signal(str, str)
+    """The ID of a request whose call the user has changed and allowed, and the changed text."""
     denied = Signal(tuple, str)
+    """The IDs of the requests, and the reason."""
     denied_all = Signal()
     first_interaction = Signal(str)
+    """The user has started to answer the question with this ID, which expires unless its timeout is stopped."""
     request_shown = Signal(object)
     postponed = Signal()
     focus_released = Signal()
+    """The card that had the focus is gone, and no other request follows."""
     unsent_text = Signal(str, str)
+    """The ID of a session, and text typed there for a question that was closed unanswered."""
 
     def __init__(
-        self, look: Look, parent: QWidget | None = None, *, height_share: float = MAX_HEIGHT_SHARE,
+        self,
+        look: Look,
+        parent: QWidget | None = None,
+        *,
+        height_share: float = MAX_HEIGHT_SHARE,
         announces_requests: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(parent)
         self._look = look
         self._height_share = height_share
         self._announces_requests = announces_requests
-        self._available_height = self._room = 0
+        self._column_height = 0
+        self._max_card_height = 0
         self._bar_only = False
         self._session = ""
         self._title = ""
@@ -74,66 +86,79 @@ class AskArea(QWidget):
 
         Without requests, hide the area.
         """
-        first = requests[0] if requests else None
         self._return_unsent(session, requests)
-        same = self._card is not None and first is not None and self._card.request_id() == first.id
-        if same and (isinstance(first, Question) or _permissions(requests) == _permissions(self._requests)):
+        if self._already_shows(requests):
             self._requests = tuple(requests)
             return
-        self._title, self._requests = title, tuple(requests)
-        had_keyboard = self._remove_card()
-        if first is None:
+        self._title = title
+        self._requests = tuple(requests)
+        had_focus = self._remove_card()
+        if requests:
+            self._show_card(requests[0])
+            # The Allow button of the next request is first disabled, so that no key press can hit it by mistake.
+            if had_focus:
+                self.focus_card()
+            self.request_shown.emit(requests[0])
+        else:
             self.hide()
-            if had_keyboard:
+            if had_focus:
                 self.focus_released.emit()
-            return
-        self._card = self._build_card(first)
+
+    def _already_shows(self, requests: Sequence[OpenRequest]) -> bool:
+        """Return whether the card already shows the first request, with the same permission requests to answer."""
+        if self._card is None or not requests or self._card.request_id() != requests[0].id:
+            return False
+        return isinstance(requests[0], Question) or _permissions(requests) == _permissions(self._requests)
+
+    def _show_card(self, request: OpenRequest) -> None:
+        self._card = self._build_card(request)
         self._card.postponed.connect(lambda _name: self.postponed.emit())
         self._card.dialog_requested.connect(lambda _name: self.open_dialog())
         self._card.height_share = self._height_share
         self._card.announces_itself = self._announces_requests
         self._card.set_bar_only(self._bar_only)
         # Before the card is shown; otherwise, the window would grow to the height of its content and stay that high.
-        self._card.fit(self._available_height, self._room)
+        self._card.fit(self._column_height, self._max_card_height)
         self._column.addWidget(self._card)
         self.show()
         self._card.show()  # because a layout ignores widgets that are not shown yet
         self._column.activate()  # because the height of the card depends on the width that the layout gives it
-        # The Allow button of the next request is first disabled, so that no key press can hit it by mistake.
-        if had_keyboard:
-            self.focus_card()
-        self.request_shown.emit(first)
 
-    def fit(self, column_height: int, room: int = 0) -> None:
-        """Set the height of the column that contains this area, and the height that its other widgets leave, in pixels.
+    def fit(self, column_height: int, max_card_height: int = 0) -> None:
+        """Set the height of the column that contains this area, of which the card takes only a part.
 
-        Both limit the height of the card. A `room` of 0 means no limit.
+        `max_card_height` is the height that the other widgets of the column leave; 0 means no limit.
         """
-        self._available_height, self._room = column_height, room
+        self._column_height = column_height
+        self._max_card_height = max_card_height
         if self._card:
-            self._card.fit(column_height, room)
+            self._card.fit(column_height, max_card_height)
 
-    def set_bar_only(self, on: bool) -> None:
+    def set_bar_only(self, bar_only: bool) -> None:
         """Set whether only a bar is shown, for example because a tab other than the steps is open."""
-        self._bar_only = on
-        self._column.setContentsMargins(0, 0, 0, BAR_MARGIN if on else 0)
+        self._bar_only = bar_only
+        self._column.setContentsMargins(0, 0, 0, BAR_MARGIN if bar_only else 0)
         if self._card:
-            self._card.set_bar_only(on)
+            self._card.set_bar_only(bar_only)
 
     def set_file_contents(self, request_id: str, contents: str) -> None:
         """Set the current contents of the file that a request would change, so that the request is shown as a diff."""
-        self._requests = tuple(
-            PendingPermission(request.request, request.arguments, request.asked_at, contents)
-            if isinstance(request, PendingPermission) and request.id == request_id
-            else request
-            for request in self._requests
-        )
-        if isinstance(self._card, PermissionCard) and self._card.request_id() == request_id:
-            updated_request = next(request for request in self._requests if request.id == request_id)
-            assert isinstance(updated_request, PendingPermission)
-            self._card.show_request(updated_request)
+        updated_requests: list[OpenRequest] = []
+        for request in self._requests:
+            if isinstance(request, PendingPermission) and request.id == request_id:
+                updated_request = replace(request, file_contents=contents)
+                updated_requests.append(updated_request)
+                self._update_shown_request(updated_request)
+            else:
+                updated_requests.append(request)
+        self._requests = tuple(updated_requests)
+
+    def _update_shown_request(self, request: PendingPermission) -> None:
+        """Show a newer version of a permission request, if it is the one on the card."""
+        if isinstance(self._card, PermissionCard) and self._card.request_id() == request.id:
+            self._card.show_request(request)
             if isinstance(self._dialog, PermissionDialog):
-                self._dialog.form.show_request(updated_request)
+                self._dialog.form.show_request(request)
 
     def focus_card(self) -> None:
         if self._card:
@@ -152,25 +177,30 @@ class AskArea(QWidget):
         if self._dialog is not None or self._card is None:
             return
         if isinstance(self._card, PermissionCard):
-            asking = PermissionDialog(
-                self._look, self._card.pending, context=self._title, draft=self._card.draft(), parent=self.window()
-            )
-            asking.allowed.connect(self.allowed)
-            asking.changed.connect(self.changed)
-            asking.denied.connect(self._deny)
-            asking.denied_all.connect(self.denied_all)
-            self._dialog = asking
+            self._dialog = self._create_permission_dialog(self._card)
         else:
-            question = self._card.question
-            dialog = QuestionDialog(
-                self._look, question, context=self._title, draft=self._card.draft(), parent=self.window()
-            )
-            dialog.answered.connect(self._answer)
-            if question.timeout_s > 0:
-                dialog.form.first_interaction.connect(self.first_interaction)
-            self._dialog = dialog
+            self._dialog = self._create_question_dialog(self._card)
         self._dialog.finished.connect(lambda _: self._close_dialog())
         self._dialog.open()
+
+    def _create_permission_dialog(self, card: PermissionCard) -> PermissionDialog:
+        dialog = PermissionDialog(
+            self._look, card.pending, context=self._title, draft=card.draft(), parent=self.window()
+        )
+        dialog.allowed.connect(self.allowed)
+        dialog.changed.connect(self.changed)
+        dialog.denied.connect(self.denied)
+        dialog.denied_all.connect(self.denied_all)
+        return dialog
+
+    def _create_question_dialog(self, card: QuestionCard) -> QuestionDialog:
+        dialog = QuestionDialog(
+            self._look, card.question, context=self._title, draft=card.draft(), parent=self.window()
+        )
+        dialog.answered.connect(self._answer)
+        if card.question.timeout_s > 0:
+            dialog.form.first_interaction.connect(self.first_interaction)
+        return dialog
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -180,30 +210,39 @@ class AskArea(QWidget):
 
     def _return_unsent(self, session: str, requests: Sequence[OpenRequest]) -> None:
         """Emit `unsent_text` with text typed for a question that was closed unanswered, such as an expired one."""
-        card, same = self._card, session == self._session
+        is_same_session = session == self._session
         self._session = session
-        disappeared = card is not None and all(request.id != card.request_id() for request in requests)
-        if same and disappeared and isinstance(card, QuestionCard) and card.request_id() != self._answered_id:
-            draft = card.draft()
-            unsent_text = "\n".join(filter(None, (draft.text, *(sub_answer.text for sub_answer in draft.sub_answers))))
-            if unsent_text:
-                self.unsent_text.emit(session, unsent_text)
+        card = self._card
+        if not is_same_session or not isinstance(card, QuestionCard):
+            return
+        is_open = any(request.id == card.request_id() for request in requests)
+        if is_open or card.request_id() == self._answered_id:
+            return
+        draft = card.draft()
+        texts = [draft.text, *(sub_answer.text for sub_answer in draft.sub_answers)]
+        if unsent_text := "\n".join(text for text in texts if text):
+            self.unsent_text.emit(session, unsent_text)
 
-    def _build_card(self, first: OpenRequest) -> Card:
-        draft = self._drafts.get(first.id)
-        if isinstance(first, Question):
-            card = QuestionCard(self._look, first, draft=draft if isinstance(draft, Answer) else None)
-            card.answered.connect(self._answer)
-            if first.timeout_s > 0:
-                card.form.first_interaction.connect(self.first_interaction)
-            return card
-        permission_draft = draft if isinstance(draft, PermissionDraft) else None
-        permission_card = PermissionCard(self._look, _permissions(self._requests), draft=permission_draft)
-        permission_card.allowed.connect(self.allowed)
-        permission_card.changed.connect(self.changed)
-        permission_card.denied.connect(self._deny)
-        permission_card.denied_all.connect(self.denied_all)
-        return permission_card
+    def _build_card(self, request: OpenRequest) -> Card:
+        draft = self._drafts.get(request.id)
+        if isinstance(request, Question):
+            return self._create_question_card(request, draft if isinstance(draft, Answer) else None)
+        return self._create_permission_card(draft if isinstance(draft, PermissionDraft) else None)
+
+    def _create_question_card(self, question: Question, draft: Answer | None) -> QuestionCard:
+        card = QuestionCard(self._look, question, draft=draft)
+        card.answered.connect(self._answer)
+        if question.timeout_s > 0:
+            card.form.first_interaction.connect(self.first_interaction)
+        return card
+
+    def _create_permission_card(self, draft: PermissionDraft | None) -> PermissionCard:
+        card = PermissionCard(self._look, _permissions(self._requests), draft=draft)
+        card.allowed.connect(self.allowed)
+        card.changed.connect(self.changed)
+        card.denied.connect(self.denied)
+        card.denied_all.connect(self.denied_all)
+        return card
 
     def _answer(self, request_id: str, answer: Answer) -> None:
         self._drafts.pop(request_id, None)
@@ -213,9 +252,6 @@ class AskArea(QWidget):
         # The user has seen the full URL and agreed to open it.
         if isinstance(request, Question) and request.url and answer.option:
             QDesktopServices.openUrl(QUrl(request.url))
-
-    def _deny(self, names: tuple[str, ...], reason: str) -> None:
-        self.denied.emit(names, reason)
 
     def _close_dialog(self) -> None:
         """Copy what the user entered in the dialog to the card, and delete the dialog."""

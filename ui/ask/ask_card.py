@@ -54,7 +54,8 @@ class AskCard(QFrame):
         self._summary = summary
         self._clock = clock
         self.height_share = MAX_HEIGHT_SHARE
-        self._available_height = self._room = 0
+        self._column_height = 0
+        self._height_limit = 0
         self._bar_only = False
         self.announces_itself = True
         self._resize_timer = QTimer(self, singleShot=True, interval=0)
@@ -70,7 +71,7 @@ class AskCard(QFrame):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self._head = label(summary.title, look.fonts.bold, name=summary.title_object_name, wrap=True)
+        self._title_label = label(summary.title, look.fonts.bold, name=summary.title_object_name, wrap=True)
         self._reason_label = label(summary.reason, look.fonts.text, "second", name=f"{summary.kind}.why", wrap=True)
         hide_unless(self._reason_label, bool(summary.reason))
         self.age = AgeLabel(
@@ -88,51 +89,63 @@ class AskCard(QFrame):
         self._build()
         self.form.postponed.connect(self.postponed)
         self.form.layout_changed.connect(self._refit)
-        self._open.clicked.connect(lambda: self.dialog_requested.emit(summary.id))
+        self._open_button.clicked.connect(lambda: self.dialog_requested.emit(summary.id))
         self.restyle(look)
 
-    def fit(self, column_height: int, room: int = 0) -> None:
+    def fit(self, column_height: int, max_height: int = 0) -> None:
         """Choose the most detailed layout that fits into a column `column_height` pixels high.
 
         The layouts are the expanded form, the collapsed form, which scrolls if necessary, and the bar. A form may take
         `height_share` of the column. If it cannot be that low, for example because it has a field for the reason, it
         may take up to `MAX_MINIMUM_SHARE`, or the whole column if the bar would hide a choice that the user has made.
-        `room` is the height that the other widgets of the column leave (0 if unknown); no form is higher.
+        `max_height` is the height that the other widgets of the column leave (0 if unknown); no form is higher.
         """
-        self._available_height, self._room = column_height, room
-        margins = self._margins().height()
-        usable = self._look.size(MIN_CARD_HEIGHT)
+        self._column_height = column_height
+        self._height_limit = max_height or column_height
+        min_card_height = self._look.size(MIN_CARD_HEIGHT)
         allowed = self._allowed_height(self.height_share)
         self._set_collapsed(False)
         needed = self._needed_height()
-        minimum = max(usable, self._card.minimumSizeHint().height() + margins)
+        minimum = self._minimum_height()
         if needed > allowed:
             self._set_collapsed(True)
             needed = self._needed_height()
             if self._has_chosen():  # the collapsed form may be lower: it hides the scope while a reason is typed
-                minimum = max(usable, self._card.minimumSizeHint().height() + margins)
-            minimum = max(minimum, min(needed, self._least_height()))
+                minimum = self._minimum_height()
+            minimum = max(minimum, min(needed, self._height_while_scrolling()))
         share_of_minimum = 1.0 if self._has_chosen() else max(MAX_MINIMUM_SHARE, self.height_share)
-        if allowed >= usable and minimum <= self._allowed_height(share_of_minimum):
+        if allowed >= min_card_height and minimum <= self._allowed_height(share_of_minimum):
             allowed = max(allowed, minimum)
-        use_bar = allowed < minimum or self._bar_only
-        self._bar.setVisible(use_bar)
-        self._card.setVisible(not use_bar)
-        self.setMaximumHeight(self._bar.sizeHint().height() + margins if use_bar else min(needed, allowed))
+        if self._bar_only or allowed < minimum:
+            self._show_bar()
+        else:
+            self._show_card(min(needed, allowed))
         self.updateGeometry()
+
+    def _show_bar(self) -> None:
+        self._bar.show()
+        self._card.hide()
+        self.setMaximumHeight(self._bar.sizeHint().height() + self._margins().height())
+
+    def _show_card(self, max_height: int) -> None:
+        self._bar.hide()
+        self._card.show()
+        self.setMaximumHeight(max_height)
 
     def _allowed_height(self, share: float) -> int:
         """Return a share of the column's height in pixels, limited to the height that the other widgets leave."""
-        return min(int(self._available_height * share), self._room or self._available_height)
+        return min(int(self._column_height * share), self._height_limit)
 
-    def set_bar_only(self, on: bool) -> None:
+    def set_bar_only(self, bar_only: bool) -> None:
         """Set whether only the bar is shown, for example because a tab other than the steps is open."""
-        if on != self._bar_only:
-            self._bar_only = on
+        if bar_only != self._bar_only:
+            self._bar_only = bar_only
             self._refit()
 
     def focus_form(self) -> None:
-        (self._open if self._card.isHidden() else self.form).setFocus(Qt.FocusReason.OtherFocusReason)
+        """Focus the form or, while only the bar is shown, its button."""
+        target = self._open_button if self._card.isHidden() else self.form
+        target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def highlight(self) -> None:
         """Draw the frame briefly in the color of the waiting status."""
@@ -153,17 +166,17 @@ class AskCard(QFrame):
         self._look = look
         fonts = look.fonts
         self._reset_frame()
-        self._head.setFont(fonts.bold)
-        self._head.setMinimumWidth(look.size(TITLE_WIDTH))
+        self._title_label.setFont(fonts.bold)
+        self._title_label.setMinimumWidth(look.size(TITLE_WIDTH))
         self._reason_label.setFont(fonts.text)
         self.age.setFont(fonts.second)
         self._badge_label.setFont(fonts.caption)
         self._bar_text.setFont(fonts.strong)
-        self._open.restyle(look)
+        self._open_button.restyle(look)
         self.form.restyle(look)
         self._update_icon()
 
-    def _make_form(self, head: QWidget) -> QuestionForm | PermissionForm:
+    def _make_form(self, header: QWidget) -> QuestionForm | PermissionForm:
         raise NotImplementedError
 
     def _has_chosen(self) -> bool:
@@ -171,8 +184,8 @@ class AskCard(QFrame):
         return False
 
     def _refit(self) -> None:
-        if self._available_height:
-            self.fit(self._available_height, self._room)
+        if self._column_height:
+            self.fit(self._column_height, self._height_limit)
 
     def _refit_after_resize(self) -> None:
         """Choose the layout again, and let all outer layouts measure again.
@@ -180,14 +193,15 @@ class AskCard(QFrame):
         While a resize is under way, inner layouts may measure with their old widths, and outer ones miss the change.
         """
         self._refit()
-        part = self.parentWidget()
-        while part is not None and not part.isWindow():
-            if layout := part.layout():
+        ancestor = self.parentWidget()
+        while ancestor is not None and not ancestor.isWindow():
+            if layout := ancestor.layout():
                 layout.invalidate()
-            part = part.parentWidget()
+            ancestor = ancestor.parentWidget()
 
     def _build(self) -> None:
-        theme, kind = self._look.theme, self._summary.kind
+        theme = self._look.theme
+        kind = self._summary.kind
         self._card = AccentFrame(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
         self._card.setObjectName(f"{kind}.frame")
         card_layout = QVBoxLayout(self._card)
@@ -208,9 +222,9 @@ class AskCard(QFrame):
         column = QVBoxLayout(header)
         column.setContentsMargins(0, 0, 0, 2)
         column.setSpacing(2)
-        corner = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
-        age = plain_row(self._badge_label, self.age, spacing=12)
-        column.addWidget(StackingRow(self._head, age, spacing=12, alignment=corner))
+        top_left = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
+        badge_and_age = plain_row(self._badge_label, self.age, spacing=12)
+        column.addWidget(StackingRow(self._title_label, badge_and_age, spacing=12, alignment=top_left))
         column.addWidget(self._reason_label)
         return header
 
@@ -221,10 +235,10 @@ class AskCard(QFrame):
         row.setSpacing(10)
         self._bar_icon = QLabel()
         self._bar_text = ElidedLabel(self._summary.bar_text, look.fonts.strong)
-        self._open = Button(look, self.tr("Answer…"), name=f"{self._summary.kind}.open")
+        self._open_button = Button(look, self.tr("Answer…"), name=f"{self._summary.kind}.open")
         row.addWidget(self._bar_icon)
         row.addWidget(self._bar_text, 1)
-        row.addWidget(self._open)
+        row.addWidget(self._open_button)
 
     def _update_icon(self) -> None:
         self._bar_icon.setPixmap(
@@ -241,8 +255,8 @@ class AskCard(QFrame):
         # Qt would invalidate the outer layouts only later, when it processes events.
         for layout in self.findChildren(QLayout):
             layout.invalidate()
-        for part in reversed(self.findChildren(QWidget)):
-            part.updateGeometry()
+        for widget in reversed(self.findChildren(QWidget)):
+            widget.updateGeometry()
 
     def _announce(self) -> None:
         focused: QWidget | None = self.window().focusWidget()
@@ -253,10 +267,15 @@ class AskCard(QFrame):
         margins = self._margins()
         return self._card.heightForWidth(self.width() - margins.width()) + margins.height()
 
-    def _least_height(self) -> int:
+    def _minimum_height(self) -> int:
+        """Return the minimum height of the card as it is now, collapsed or not."""
+        height = self._card.minimumSizeHint().height() + self._margins().height()
+        return max(self._look.size(MIN_CARD_HEIGHT), height)
+
+    def _height_while_scrolling(self) -> int:
         """Return the minimum height of the card if the content of its form scrolls."""
         margins = self._margins() + _sum_of_margins(self._card.layout())
-        return self.form.least_height(self.width() - margins.width()) + margins.height()
+        return self.form.height_while_scrolling(self.width() - margins.width()) + margins.height()
 
     # Overridden Qt methods
 

@@ -44,8 +44,8 @@ class QuestionCard(AskCard):
         """Return the answer as it is filled in so far."""
         return self.form.draft()
 
-    def _make_form(self, head: QWidget) -> QuestionForm:
-        return QuestionForm(self._look, self._question, head=head)
+    def _make_form(self, header: QWidget) -> QuestionForm:
+        return QuestionForm(self._look, self._question, header=header)
 
 
 class PermissionCard(AskCard):
@@ -89,12 +89,12 @@ class PermissionCard(AskCard):
         self._waiting = (pending, *self._waiting[1:])
         self.form.show_request(pending)
 
-    def _make_form(self, head: QWidget) -> PermissionForm:
+    def _make_form(self, header: QWidget) -> PermissionForm:
         first = self._waiting[0]
         return PermissionForm(
             self._look,
             first,
-            header=head,
+            header=header,
             similar=similar_requests(first, self._waiting),
             queue_length=len(self._waiting),
         )

@@ -28,13 +28,15 @@ from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
+from ui.widgets.column import column_in
 from ui.widgets.labels import hairline, hide_unless, label, styled_frame
 
-TEXT_WIDGETS: Final = (QLineEdit, QPlainTextEdit, QTextEdit)
+MAX_WIDTH_SHARE: Final = 0.9  # part of the width of the screen that a dialog takes at most
+MAX_HEIGHT_SHARE: Final = 0.8
 
 
 class AskDialog(QDialog):
-    """The base class of both dialogs. Closing a dialog leaves its request open. `context` says which run asks."""
+    """The base class of both dialogs. Closing a dialog leaves its request open. `context` names the session."""
 
     postponed = Signal(str)
 
@@ -65,40 +67,37 @@ class AskDialog(QDialog):
 
     def open(self) -> None:
         """Show the dialog without blocking the window, so that the user can still read the run and type elsewhere."""
-        focused = QApplication.focusWidget()
-        typing = (
-            isinstance(focused, TEXT_WIDGETS) and focused.isEnabled() and not getattr(focused, "isReadOnly", bool)()
-        )
-        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, typing)
+        is_typing = _is_writable(QApplication.focusWidget())
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, is_typing)
         self.setModal(False)
         self._fit_size()
         self.show()
         self._fit_size()  # where lines wrap is known only once the dialog is visible
         announce(self, self._summary.accessible_text)
-        if not typing:
+        if not is_typing:
             self.activateWindow()
             self.form.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self.form.restyle(look)
-        self._head.setFont(look.fonts.title)
+        self._title_label.setFont(look.fonts.title)
         self._age.setFont(look.fonts.second)
         self._reason_label.setFont(look.fonts.text)
         self._badge_label.setFont(look.fonts.caption)
         self._update_icon()
 
-    def _make_form(self, head: QWidget) -> QuestionForm | PermissionForm:
+    def _make_form(self, header: QWidget) -> QuestionForm | PermissionForm:
         raise NotImplementedError
 
     def _build(self) -> None:
-        fonts, summary = self._look.fonts, self._summary
-        self._head = label(summary.title, fonts.title, name=summary.title_object_name, wrap=True)
-        before = f"{self._context} · " if self._context else ""
+        fonts = self._look.fonts
+        summary = self._summary
+        self._title_label = label(summary.title, fonts.title, name=summary.title_object_name, wrap=True)
         self._age = AgeLabel(
             self.tr("asked {}"),
             summary.asked_at,
-            prefix=before,
+            prefix=f"{self._context} · " if self._context else "",
             expires_at=summary.expires_at,
             on_expiry=summary.on_expiry,
             font=fonts.second,
@@ -110,28 +109,25 @@ class AskDialog(QDialog):
         hide_unless(self._reason_label, bool(summary.reason))
         self._icon = QLabel()
         self.form = self._make_form(self._build_header())
-        ground = styled_frame("panel")
-        for widget, child in ((self, ground), (ground, self.form)):
-            layout = QVBoxLayout(widget)
-            layout.setContentsMargins(0, 0, 0, 0)
-            layout.addWidget(child)
+        background = styled_frame("panel")
+        column_in(background).addWidget(self.form)
+        column_in(self).addWidget(background)
         self._update_icon()
         self._fit_size()
 
     def _build_header(self) -> QWidget:
-        header, title_row = QWidget(), QHBoxLayout()
+        title_row = QHBoxLayout()
         title_row.setContentsMargins(20, 16, 20, 14)
         title_row.setSpacing(12)
         title_column = QVBoxLayout()
         title_column.setSpacing(2)
-        title_column.addWidget(self._head)
+        title_column.addWidget(self._title_label)
         title_column.addWidget(self._age)
         title_row.addWidget(self._icon)
         title_row.addLayout(title_column, 1)
         title_row.addWidget(self._badge_label, 0, Qt.AlignmentFlag.AlignVCenter)
-        column = QVBoxLayout(header)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        header = QWidget()
+        column = column_in(header)
         column.addLayout(title_row)
         column.addWidget(hairline())
         if self._summary.reason:
@@ -141,19 +137,19 @@ class AskDialog(QDialog):
         return header
 
     def _fit_size(self) -> None:
-        """Set the height to that of the content, at most 80% of the screen; higher content scrolls."""
-        room = self.screen().availableSize()
-        width = min(self._look.size(self.base_width), room.width() * 9 // 10)
+        """Set the height to that of the content, at most a share of the screen; higher content scrolls."""
+        screen = self.screen().availableSize()
+        width = min(self._look.size(self.base_width), int(screen.width() * MAX_WIDTH_SHARE))
         layout = self.layout()
         needed = layout.totalHeightForWidth(width) if layout else 0
-        self.resize(width, min(needed, room.height() * 8 // 10))
+        self.resize(width, min(needed, int(screen.height() * MAX_HEIGHT_SHARE)))
         self._fitted_size = self.size()
 
     def _update_icon(self) -> None:
-        theme, ratio = self._look.theme, self.devicePixelRatioF()
-        self._icon.setPixmap(pixmap(self._summary.icon, theme.waiting, self._look.size(20), ratio))
+        color = self._look.theme.waiting
+        self._icon.setPixmap(pixmap(self._summary.icon, color, self._look.size(20), self.devicePixelRatioF()))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def event(self, event: QEvent) -> bool:
         """Fit the size again when the content has changed, for example because a field for a reason was opened."""
@@ -195,20 +191,20 @@ class QuestionDialog(AskDialog):
         super().restyle(look)
         self._note.setFont(look.fonts.second)
 
-    def _make_form(self, head: QWidget) -> QuestionForm:
+    def _make_form(self, header: QWidget) -> QuestionForm:
         note = self.tr("The run waits and continues where it stopped, even after a restart.")
         self._note = label(note, self._look.fonts.second, "second", name="question.note", wrap=True)
         self._clock_icon = QLabel()
-        return QuestionForm(self._look, self._question, head=head, tail=self._build_tail(), dialog=True)
+        return QuestionForm(self._look, self._question, header=header, footer=self._build_footer(), dialog=True)
 
-    def _build_tail(self) -> QWidget:
-        tail = QWidget()
-        row = QHBoxLayout(tail)
+    def _build_footer(self) -> QWidget:
+        footer = QWidget()
+        row = QHBoxLayout(footer)
         row.setContentsMargins(0, 4, 0, 0)
         row.setSpacing(6)
         row.addWidget(self._clock_icon)
         row.addWidget(self._note, 1)
-        return tail
+        return footer
 
     def _update_icon(self) -> None:
         super()._update_icon()
@@ -253,29 +249,34 @@ class PermissionDialog(AskDialog):
         """Return what has been typed so far: the reason for denying, or the changed call."""
         return self.form.draft()
 
-    def _make_form(self, head: QWidget) -> PermissionForm:
+    def _make_form(self, header: QWidget) -> PermissionForm:
         first = self._waiting[0]
         return PermissionForm(
             self._look,
             first,
-            header=head,
+            header=header,
             similar=similar_requests(first, self._waiting),
             queue_length=len(self._waiting),
             dialog=True,
         )
 
-    def _allow(self, names: tuple[str, ...], approval: Approval) -> None:
-        self.allowed.emit(names, approval)
+    def _allow(self, request_ids: tuple[str, ...], approval: Approval) -> None:
+        self.allowed.emit(request_ids, approval)
         self.accept()
 
-    def _allow_changed(self, name: str, text: str) -> None:
-        self.changed.emit(name, text)
+    def _allow_changed(self, request_id: str, text: str) -> None:
+        self.changed.emit(request_id, text)
         self.accept()
 
-    def _deny(self, names: tuple[str, ...], reason: str) -> None:
-        self.denied.emit(names, reason)
+    def _deny(self, request_ids: tuple[str, ...], reason: str) -> None:
+        self.denied.emit(request_ids, reason)
         self.accept()
 
     def _deny_all(self) -> None:
         self.denied_all.emit()
         self.accept()
+
+
+def _is_writable(widget: QWidget | None) -> bool:
+    """Return whether the user can type text into a widget."""
+    return isinstance(widget, QLineEdit | QPlainTextEdit | QTextEdit) and widget.isEnabled() and not widget.isReadOnly()

@@ -76,7 +76,7 @@ class FullTextView(QPlainTextEdit):
         self._look = look
         self._lines: Sequence[DisplayLine] = ()
         self._colors: Sequence[LineColors] = ()
-        self._shown = 0
+        self._loaded_count = 0
         self.setObjectName(name)
         self.setProperty("bare", True)
         self.setReadOnly(True)
@@ -96,7 +96,7 @@ class FullTextView(QPlainTextEdit):
 
     def show_lines(self, lines: Sequence[DisplayLine]) -> None:
         self._lines = lines
-        self._shown = 0
+        self._loaded_count = 0
         self._colors = line_colors(lines)
         self.clear()
         self.show_more()
@@ -106,18 +106,18 @@ class FullTextView(QPlainTextEdit):
         """Append the next portion of lines; return False if there is none left."""
         if self.lines_left() == 0:
             return False
-        portion = self._lines[self._shown : self._shown + LINES_PER_PORTION]
+        portion = self._lines[self._loaded_count : self._loaded_count + LINES_PER_PORTION]
         colored = self._insert_lines(portion)
         syntax = syntax_formats(self._look)
         for block, line, colors in colored:
             block.layout().setFormats(self._format_ranges(line, colors, syntax))
             self.document().markContentsDirty(block.position(), block.length())
-        self._shown += len(portion)
+        self._loaded_count += len(portion)
         self.fit_height()
         return True
 
     def _insert_lines(self, lines: Sequence[DisplayLine]) -> list[ColoredLine]:
-        """Append these lines, which begin at the index `_shown`; return those that have colors.
+        """Append these lines, which begin at the index `_loaded_count`; return those that have colors.
 
         A long line is divided into segments; only the first one is colored.
         """
@@ -125,8 +125,8 @@ class FullTextView(QPlainTextEdit):
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.beginEditBlock()
-        is_first_block = self._shown == 0
-        for index, line in enumerate(lines, self._shown):
+        is_first_block = self._loaded_count == 0
+        for index, line in enumerate(lines, self._loaded_count):
             formats = self._formats_for(line.sign)
             for position, segment in enumerate(_split_long(line.text)):
                 if not is_first_block:
@@ -145,31 +145,32 @@ class FullTextView(QPlainTextEdit):
         """Return the formats of a line: its sign, syntax colors and changed words."""
         theme = self._look.theme
         tint = theme.failed if line.sign == "-" else theme.done
-        sign_format, emphasis = QTextCharFormat(), QTextCharFormat()
+        sign_format = QTextCharFormat()
         sign_format.setForeground(tint)
-        emphasis.setForeground(theme.text)
-        emphasis.setBackground(blend(tint, theme.background, EMPHASIS))
+        changed_format = QTextCharFormat()
+        changed_format.setForeground(theme.text)
+        changed_format.setBackground(blend(tint, theme.background, EMPHASIS))
         sign_length = len(SIGN_TEXT[line.sign])
-        colored = [
-            _format_range(line.text, span, syntax[span.kind], sign_length)
-            for span in colors.spans
-            if span.kind in syntax
-        ]
-        changed_spans = [SyntaxSpan(start, end - start, "") for start, end in colors.changed]
-        changed = [_format_range(line.text, span, emphasis, sign_length) for span in changed_spans]
-        sign = [_format_range(line.text, SyntaxSpan(0, 1, ""), sign_format, 0)] if line.sign != " " else []
-        return [*sign, *colored, *changed]
+        ranges: list[QTextLayout.FormatRange] = []
+        if line.sign != " ":
+            ranges.append(_format_range(line.text, SyntaxSpan(0, 1, ""), sign_format, 0))
+        highlighted = [span for span in colors.spans if span.kind in syntax]
+        ranges += [_format_range(line.text, span, syntax[span.kind], sign_length) for span in highlighted]
+        for start, end in colors.changed:
+            span = SyntaxSpan(start, end - start, "")
+            ranges.append(_format_range(line.text, span, changed_format, sign_length))
+        return ranges
 
     def lines_left(self) -> int:
         """Return the number of lines that have not been loaded yet."""
-        return len(self._lines) - self._shown
+        return len(self._lines) - self._loaded_count
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self.setFont(look.fonts.mono)
-        loaded_lines = self._shown
+        loaded_lines = self._loaded_count
         self.show_lines(self._lines)
-        while self._shown < loaded_lines and self.show_more():
+        while self._loaded_count < loaded_lines and self.show_more():
             pass
 
     def fit_height(self) -> None:
@@ -181,13 +182,14 @@ class FullTextView(QPlainTextEdit):
 
     def _formats_for(self, sign: DiffSign) -> LineFormats:
         theme = self._look.theme
-        block_format, char_format = QTextBlockFormat(), QTextCharFormat()
-        colors = {"+": theme.done, "-": theme.failed}
+        block_format = QTextBlockFormat()
+        char_format = QTextCharFormat()
         char_format.setForeground(theme.second if sign in {" ", "@"} else theme.text)
-        if sign in ("+", "-"):
-            block_format.setBackground(blend(colors[sign], theme.background, TINT))
+        if sign in {"+", "-"}:
+            color = theme.done if sign == "+" else theme.failed
+            block_format.setBackground(blend(color, theme.background, TINT))
             if not self._colors:
-                char_format.setForeground(colors[sign])
+                char_format.setForeground(color)
         if sign == "@":
             char_format.setFontWeight(QFont.Weight.Bold)
         return LineFormats(block_format, char_format)
@@ -198,13 +200,13 @@ class FullTextView(QPlainTextEdit):
         return QSize(240, self.height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        before = self.textCursor().position()
+        old_position = self.textCursor().position()
         super().keyPressEvent(event)
-        moved = self.textCursor().position() != before
-        if moved:
+        has_moved = self.textCursor().position() != old_position
+        if has_moved:
             self.cursor_moved.emit(self.cursorRect())
-        to_start_or_end = any(map(event.matches, DOCUMENT_KEYS))
-        if event.key() in SCROLL_KEYS and (to_start_or_end or not moved):
+        goes_to_start_or_end = any(event.matches(key) for key in DOCUMENT_KEYS)
+        if event.key() in SCROLL_KEYS and (goes_to_start_or_end or not has_moved):
             event.ignore()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -233,10 +235,12 @@ def split_exact(text: str, sign: DiffSign = "") -> list[DisplayLine]:
 
 def _format_range(text: str, span: SyntaxSpan, char_format: QTextCharFormat, offset: int) -> QTextLayout.FormatRange:
     """Return the range of a span of the text, which begins `offset` characters after the start of the line."""
-    part = QTextLayout.FormatRange()
     start, length = utf16_range(text, span)
-    part.start, part.length, part.format = start + offset, length, char_format
-    return part
+    format_range = QTextLayout.FormatRange()
+    format_range.start = start + offset
+    format_range.length = length
+    format_range.format = char_format
+    return format_range
 
 
 def _split_long(text: str) -> Iterator[str]:

@@ -34,18 +34,20 @@ def line_colors(lines: Sequence[SignedLine]) -> list[LineColors]:
         return []
     changed = _changed_words(lines)
     colors: list[LineColors] = []
-    old = new = PLAIN
+    old_state = new_state = PLAIN
     for index, line in enumerate(lines):
         if line.sign == "@":
-            old = new = initial_state(line.text.rpartition(", ")[0] or line.text)
+            path = line.text.rpartition(", ")[0] or line.text  # without, for example, the line number after it
+            old_state = new_state = initial_state(path)
             colors.append(LineColors())
             continue
-        state = old if line.sign == "-" else new
-        colors.append(LineColors(line_spans(line.text, state) if line.sign else (), changed.get(index, ())))
+        state = old_state if line.sign == "-" else new_state
+        spans = line_spans(line.text, state) if line.sign else ()
+        colors.append(LineColors(spans, changed.get(index, ())))
         if line.sign in {"-", " "}:
-            old = next_state(line.text, old)
+            old_state = next_state(line.text, old_state)
         if line.sign in {"+", " "}:
-            new = next_state(line.text, new)
+            new_state = next_state(line.text, new_state)
     return colors
 
 
@@ -54,13 +56,16 @@ def _changed_words(lines: Sequence[SignedLine]) -> dict[int, list[Range]]:
     changed: dict[int, list[Range]] = {}
     index = 0
     while index < len(lines):
-        removed = _end_of_run(lines, index, "-")
-        added = _end_of_run(lines, removed, "+")
-        pairs = pair_lines([line.text for line in lines[index:removed]], [line.text for line in lines[removed:added]])
-        for old_offset, new_offset in pairs if index < removed < added else ():
-            old, new = index + old_offset, removed + new_offset
-            changed[old], changed[new] = changed_ranges(lines[old].text, lines[new].text)
-        index = max(added, index + 1)
+        removed_end = _end_of_run(lines, index, "-")
+        added_end = _end_of_run(lines, removed_end, "+")
+        if index < removed_end < added_end:
+            removed_texts = [line.text for line in lines[index:removed_end]]
+            added_texts = [line.text for line in lines[removed_end:added_end]]
+            for old_offset, new_offset in pair_lines(removed_texts, added_texts):
+                old = index + old_offset
+                new = removed_end + new_offset
+                changed[old], changed[new] = changed_ranges(lines[old].text, lines[new].text)
+        index = max(added_end, index + 1)
     return changed
 
 

@@ -90,9 +90,10 @@ def accessible_title(pending: PendingPermission) -> str:
 
 def call_lines(pending: PendingPermission) -> list[DisplayLine]:
     """Return the complete text of the tool call. Nothing is left out, because the user decides by this text."""
-    arguments, request = pending.parsed_arguments(), pending.request
+    request = pending.request
+    arguments = pending.parsed_arguments()
     match request.tool:
-        case "run" if _command_alone(arguments):
+        case "run" if _has_only_command(arguments):
             return split_exact(str(arguments["command"]))
         case "edit" if arguments.keys() - {"replace_all"} == {"path", "old_string", "new_string"}:
             everywhere = _tr(", every occurrence") if arguments.get("replace_all") else ""
@@ -103,12 +104,12 @@ def call_lines(pending: PendingPermission) -> list[DisplayLine]:
             after = keep_final_newline(str(arguments["content"]), ends_with_newline=before.endswith("\n"))
             return [_heading(arguments["path"]), *_diff(before, after)]
         case "patch" if arguments.keys() == {"diff"}:
-            return _patched(str(arguments["diff"]))
+            return _patch(str(arguments["diff"]))
         case _ if request.options and isinstance(arguments.get("changes"), list):
             changes = [line for change in arguments.pop("changes") for line in _change(change)]
-            return changes + [line for name, value in arguments.items() for line in _argument(name, value)]
+            return [*changes, *_arguments(arguments)]
         case _ if arguments:
-            return [line for name, value in arguments.items() for line in _argument(name, value)]
+            return _arguments(arguments)
         case _:
             return split_exact(pending.arguments or request.object)
 
@@ -166,7 +167,7 @@ def scope_consequence(request: PermissionRequest, scope: RuleScope, home: str = 
     return _tr("{} {}, in all sessions. To revoke: Settings, Permission rules.").format(matching, folder_text)
 
 
-def _command_alone(arguments: dict[str, Any]) -> bool:
+def _has_only_command(arguments: dict[str, Any]) -> bool:
     """Return whether a call has no arguments besides its command and timeout, both of which are shown elsewhere."""
     argument_names = {name for name, value in arguments.items() if name != "background" or value is not False}
     return "command" in argument_names and argument_names <= {"command", "timeout_s"}
@@ -177,13 +178,13 @@ def _access(pending: PendingPermission, home: str) -> str:
     folder = one_line(short_folder(request.cwd, home))
     match request.access:
         case "execute":
-            reach = _tr("Can change files in {} · {}").format(folder, _network(request.hosts))
+            access = _tr("Can change files in {} · {}").format(folder, _network(request.hosts))
             if request.sandbox_level == "none":
-                reach = _tr("Can do anything that you can do, also on the network")
+                access = _tr("Can do anything that you can do, also on the network")
             timeout_s = pending.parsed_arguments().get("timeout_s")
             if isinstance(timeout_s, int | float):
-                return f"{reach} · {_tr('stopped if it runs longer than {}').format(_time(timeout_s))}"
-            return reach
+                return f"{access} · {_tr('stopped if it runs longer than {}').format(_duration(timeout_s))}"
+            return access
         case "write":
             return _tr("Changes files in {} · you can undo it").format(folder)
         case "read":
@@ -207,7 +208,8 @@ def _mcp_server(request: PermissionRequest) -> str:
     return server if separator and not request.options else ""
 
 
-def _time(seconds: float) -> str:
+def _duration(seconds: float) -> str:
+    """Return a number of whole minutes, such as `2 min`, or else a duration in seconds."""
     minutes, remaining_seconds = divmod(seconds, 60)
     if minutes and not remaining_seconds:
         return _tr("{} min").format(f"{minutes:g}")
@@ -241,30 +243,41 @@ def _untrusted(sources: tuple[str, ...]) -> str:
 def _some_of(names: Sequence[str], limit: int) -> str:
     """Return the first names, and the number of the others."""
     listed = ", ".join(one_line(name) for name in names[:limit])
-    more = _tr(" and {} more").format(len(names) - limit) if len(names) > limit else ""
-    return listed + more
+    if len(names) > limit:
+        listed += _tr(" and {} more").format(len(names) - limit)
+    return listed
 
 
 def _diff(before: str, after: str) -> list[DisplayLine]:
     """Return a diff that also contains all unchanged lines, so that the complete result can be read."""
-    final_newlines = all(text.endswith("\n") for text in (before, after) if text)
-    old, new = _signed(before, "-", ended=final_newlines), _signed(after, "+", ended=final_newlines)
+    have_final_newline = all(text.endswith("\n") for text in (before, after) if text)
+    old = _signed(before, "-", skip_final_newline=have_final_newline)
+    new = _signed(after, "+", skip_final_newline=have_final_newline)
     if not before or len(before) + len(after) > MAX_DIFF_CHARS:
         return [*old, *new]
     lines: list[DisplayLine] = []
-    shown = 0
-    for old_start, old_end, new_start, new_end in changed_blocks(
-        [line.text for line in old], [line.text for line in new]
-    ):
-        lines += [DisplayLine(line.text, " ") for line in new[shown:new_start]]
-        lines += [*old[old_start:old_end], *new[new_start:new_end]]
+    shown = 0  # number of new lines that are in `lines`
+    blocks = changed_blocks([line.text for line in old], [line.text for line in new])
+    for old_start, old_end, new_start, new_end in blocks:
+        lines += _unchanged(new[shown:new_start])
+        lines += old[old_start:old_end]
+        lines += new[new_start:new_end]
         shown = new_end
-    return lines + [DisplayLine(line.text, " ") for line in new[shown:]]
+    return [*lines, *_unchanged(new[shown:])]
 
 
-def _signed(text: str, sign: DiffSign, *, ended: bool) -> list[DisplayLine]:
-    """Split a text into lines with this sign. If `ended`, a final line feed does not add an empty line."""
-    return split_exact(text.removesuffix("\n") if ended else text, sign) if text else []
+def _unchanged(lines: Sequence[DisplayLine]) -> list[DisplayLine]:
+    return [DisplayLine(line.text, " ") for line in lines]
+
+
+def _signed(text: str, sign: DiffSign, *, skip_final_newline: bool) -> list[DisplayLine]:
+    """Split a text into lines with this sign.
+
+    With `skip_final_newline`, a line feed at the end of the text does not add an empty line.
+    """
+    if not text:
+        return []
+    return split_exact(text.removesuffix("\n") if skip_final_newline else text, sign)
 
 
 def _change(change: Any) -> list[DisplayLine]:
@@ -276,11 +289,11 @@ def _change(change: Any) -> list[DisplayLine]:
             return _argument("changes", change)
 
 
-def _heading(path: object, more: str = "") -> DisplayLine:
-    return DisplayLine(one_line(str(path)) + more, "@")
+def _heading(path: object, suffix: str = "") -> DisplayLine:
+    return DisplayLine(one_line(str(path)) + suffix, "@")
 
 
-def _patched(diff: str) -> list[DisplayLine]:
+def _patch(diff: str) -> list[DisplayLine]:
     """Return the lines of a patch, file by file; if the tool would reject the patch, its raw text."""
     try:
         files = parse_diff(diff)
@@ -292,6 +305,10 @@ def _patched(diff: str) -> list[DisplayLine]:
             lines.append(_heading(file.path, _tr(", line {}").format(hunk.start)))
             lines += _diff("".join(hunk.old), "".join(hunk.new))
     return lines
+
+
+def _arguments(arguments: dict[str, Any]) -> list[DisplayLine]:
+    return [line for name, value in arguments.items() for line in _argument(name, value)]
 
 
 def _argument(name: str, value: Any) -> list[DisplayLine]:

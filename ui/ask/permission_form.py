@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from math import ceil
+from typing import Final
 
 from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from ui.ask.call_editor import CallEditor
+from ui.ask.detail_grid import NAME_WIDTH, DetailGrid
 from ui.ask.full_text import DisplayLine, FullTextView
 from ui.ask.pending_permission import PendingPermission, call_lines, request_details, request_title
 from ui.ask.scope_row import ScopeRow
@@ -17,13 +19,13 @@ from ui.ask.security_delay import SecurityDelay
 from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
+from ui.widgets.column import column_in
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.flow_layout import WrappingRow
-from ui.widgets.labels import ENTER_KEYS, TextField, hairline, hide_unless, label, show_focus_on, styled_frame
+from ui.widgets.labels import ENTER_KEYS, TextField, hairline, hide_unless, show_focus_on, styled_frame
 from ui.widgets.scroll_column import ScrollColumn
 from ui.widgets.stacking_row import StackingRow, plain_row
 
-LABEL_WIDTH: Final = 84  # pixels; width of the column with the names of the details
 GAP: Final = 8
 MAX_SPOKEN_LINES: Final = 20
 
@@ -34,13 +36,6 @@ class PermissionDraft:
 
     reason: str = ""
     change: str | None = None
-
-
-class _DetailLabels(NamedTuple):
-    """The two labels of a detail of the request."""
-
-    caption: QLabel
-    value: QLabel
 
 
 class PermissionForm(QFrame):
@@ -74,11 +69,11 @@ class PermissionForm(QFrame):
         self._look = look
         self._request = pending
         self._similar = tuple(similar)
-        self._seen = False
+        self._has_seen_end = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(request_title(pending.request))
         self._build(queue_length)
-        self._lay_out(header, 20 if dialog else 0, dialog)
+        self._lay_out(header, dialog=dialog)
         self.delay = SecurityDelay(self)
         self.delay.elapsed_changed.connect(self._update_delay)
         # While a layout is under way, the scroll bar may have a range that it does not keep.
@@ -105,12 +100,15 @@ class PermissionForm(QFrame):
 
     def request_ids(self) -> tuple[str, ...]:
         """Return the IDs of all requests to which the answer applies."""
-        included = self._similar if self._together_button.isChecked() else ()
-        return (self._request.id, *(request.id for request in included))
+        return (self._request.id, *(request.id for request in self._included_requests()))
+
+    def _included_requests(self) -> tuple[PendingPermission, ...]:
+        """Return the similar requests that are answered together with this one."""
+        return self._similar if self._together_button.isChecked() else ()
 
     def can_allow(self) -> bool:
-        complete = bool(self._editor.text().strip()) if self._is_editing else not self.scope.missing_choice()
-        return self.delay.has_elapsed and self._seen and complete
+        is_complete = bool(self._editor.text().strip()) if self._is_editing else not self.scope.missing_choice()
+        return self.delay.has_elapsed and self._has_seen_end and is_complete
 
     def allow(self) -> None:
         if not self.can_allow():
@@ -140,7 +138,7 @@ class PermissionForm(QFrame):
         return self._editor.isVisibleTo(self)
 
     def _can_edit(self) -> bool:
-        return self.delay.has_elapsed and self._seen and not self._request.request.options
+        return self.delay.has_elapsed and self._has_seen_end and not self._request.request.options
 
     def _set_editing(self, editing: bool, text: str) -> None:
         """Show the editor in place of the scope, or hide it and discard what was changed in it."""
@@ -166,7 +164,7 @@ class PermissionForm(QFrame):
 
         If it is already shown, or if an external agent would not read a reason, deny the request instead.
         """
-        if self._field.isVisibleTo(self) or self._request.request.options:
+        if self._reason_frame.isVisibleTo(self) or self._request.request.options:
             self.deny()
             return
         self._show_reason_field()
@@ -181,7 +179,7 @@ class PermissionForm(QFrame):
 
     def has_open_field(self) -> bool:
         """Return whether the field for a reason or the editor of the call is open."""
-        return self._field.isVisibleTo(self) or self._is_editing
+        return self._reason_frame.isVisibleTo(self) or self._is_editing
 
     def draft(self) -> PermissionDraft:
         """Return what the user has entered so far."""
@@ -202,21 +200,18 @@ class PermissionForm(QFrame):
     def set_collapsed(self, collapsed: bool) -> None:
         """Hide the less urgent details, because space is short. The dialog and tooltips still show them.
 
-        The first two details and all warnings stay visible; while a reason for denying is typed, the scope is hidden.
+        While a reason for denying is typed, the scope is hidden too.
         """
-        for detail in self._details[2:]:
-            is_warning = detail.value.property("tone") in ("failed", "waiting")
-            detail.caption.setVisible(is_warning or not collapsed)
-            detail.value.setVisible(is_warning or not collapsed)
+        self._details.set_collapsed(collapsed)
         self.scope.set_collapsed(collapsed)
         self._show_scope(collapsed=collapsed)
 
     def _show_scope(self, *, collapsed: bool = False) -> None:
         """Show the choice of the scope, unless the call is changed or denied; a scope that the user chose stays."""
-        makes_room = collapsed and self._field.isVisibleTo(self) and self.scope.selected_scope() == "once"
+        makes_room = collapsed and self._reason_frame.isVisibleTo(self) and self.scope.selected_scope() == "once"
         self.scope.setVisible(self.scope.offers_choice() and not self._is_editing and not makes_room)
 
-    def least_height(self, width: int) -> int:
+    def height_while_scrolling(self, width: int) -> int:
         """Return the height below which choices and buttons would be cut off, because the call is already scrolling."""
         return self._column.least_height(width)
 
@@ -225,65 +220,77 @@ class PermissionForm(QFrame):
         self._text.restyle(look)
         self.scope.restyle(look)
         self._editor.restyle(look)
-        for button in (self._later_button, self._deny, self._allow, self._change):
+        buttons = (self._later_button, self._deny_all_button, self._deny, self._change, self._allow)
+        for button in (*buttons, self._together_button, self._scroll_hint):
             button.restyle(look)
-        for button in (self._deny_all_button, self._together_button, self._scroll_hint):
-            button.restyle(look)
-        for detail in self._details:
-            detail.caption.setFont(look.fonts.second)
-            detail.value.setFont(look.fonts.second)
+        self._details.restyle(look)
         self._reason_field.apply_font(look.fonts.text)
 
     def _build(self, queue_length: int) -> None:
-        look, pending = self._look, self._request
+        look = self._look
+        pending = self._request
         self._text = FullTextView(look, name="consent.text")
         self._text.setAccessibleName(request_title(pending.request))
         self._text.height_changed.connect(self._emit_layout_changed)
-        self._details: list[_DetailLabels] = []
-        for detail in request_details(pending):
-            value_label = label(detail.text, look.fonts.second, detail.tone, wrap=True, name="consent.fact")
-            value_label.setAccessibleName(f"{detail.label}: {detail.text}")
-            self._details.append(_DetailLabels(label(detail.label, look.fonts.second, "second"), value_label))
         self._scroll_hint = ScrollHint(look)
-        self.scope = ScopeRow(look, pending.request, name_width=look.size(LABEL_WIDTH) - 6)
-        self._reason_field = TextField(look.fonts.text, max_lines=3)
+        self.scope = ScopeRow(look, pending.request, name_width=look.size(NAME_WIDTH) - 6)
+        self._editor = CallEditor(look, pending)
+        self._details = DetailGrid(look, request_details(pending))
+        self._build_reason_field()
+        self._build_buttons(queue_length)
+
+    def _build_reason_field(self) -> None:
+        self._reason_field = TextField(self._look.fonts.text, max_lines=3)
         self._reason_field.setObjectName("consent.reason")
         self._reason_field.setPlaceholderText(
             self.tr("Why not? (optional) The agent reads your reason and continues without this call.")
         )
         self._reason_field.setAccessibleName(self.tr("Reason for denying, sent to the agent"))
+        self._reason_frame = styled_frame("well")
+        self._reason_frame.setObjectName("consent.field")
+        layout = QHBoxLayout(self._reason_frame)
+        layout.setContentsMargins(10, 5, 10, 4)
+        layout.addWidget(self._reason_field)
+        show_focus_on(self._reason_frame, self._reason_field)
+        self._reason_frame.hide()
+
+    def _build_buttons(self, queue_length: int) -> None:
+        look = self._look
+        from_external_agent = bool(self._request.request.options)
         self._later_button = Button(
             look, self.tr("Decide later"), name="consent.later", tone="quiet", hint=self.tr("Esc")
         )
         self._later_button.setToolTip(self.tr("Leave the request open: the run waits until you answer"))
-        deny_both, deny_all = self.tr("Deny both and stop the run"), self.tr("Deny all {} and stop the run")
-        deny_all_text = deny_both if queue_length == 2 else deny_all.format(queue_length)
+        deny_both_text = self.tr("Deny both and stop the run")
+        deny_all_text = self.tr("Deny all {} and stop the run").format(queue_length)
+        if queue_length == 2:
+            deny_all_text = deny_both_text
         self._deny_all_button = Button(look, deny_all_text, name="consent.deny_all", tone="stop")
         self._deny_all_button.setToolTip(self.tr("None of the waiting calls is run, and the run ends, as with Stop"))
         hide_unless(self._deny_all_button, queue_length > 1)
-        deny_text = self.tr("Deny") if pending.request.options else self.tr("Deny…")
+        deny_text = self.tr("Deny") if from_external_agent else self.tr("Deny…")
         self._deny = Button(look, deny_text, name="consent.deny", hint=self.tr("D"))
         self._deny.setToolTip(self.tr("The agent continues without this call. You can tell it why"))
         self._allow = Button(look, self.tr("Allow"), name="consent.allow", tone="primary", hint=self._allow_hint())
         self._change = Button(look, self.tr("Change…"), name="consent.change", hint=self.tr("C"))
         self._change.setToolTip(self.tr("Edit the call, then allow it as you wrote it"))
-        hide_unless(self._change, not pending.request.options)
-        self._editor = CallEditor(look, pending)
+        hide_unless(self._change, not from_external_agent)
         together_text = self.tr("Answer these {} requests together").format(len(self._similar) + 1)
         self._together_button = Button(look, together_text, name="consent.together")
         self._together_button.setCheckable(True)
         hide_unless(self._together_button, bool(self._similar))
 
-    def _lay_out(self, header: QWidget, side_margin: int, dialog: bool) -> None:
+    def _lay_out(self, header: QWidget, *, dialog: bool) -> None:
+        side_margin = 20 if dialog else 0
         self._content = QWidget()
-        content_layout = _create_column(self._content, 0)
+        content_layout = column_in(self._content)
         content_layout.addWidget(header)
         body_layout = QVBoxLayout()
         body_layout.setContentsMargins(side_margin, 12 if dialog else 6, side_margin, 8)
         body_layout.setSpacing(GAP)
         body_layout.addWidget(self._build_text_frame())
         body_layout.addWidget(self._together_button, 0, Qt.AlignmentFlag.AlignLeft)
-        body_layout.addLayout(self._build_detail_grid())
+        body_layout.addLayout(self._details)
         content_layout.addLayout(body_layout)
         content_layout.addStretch(1)
         self._scroll = FittingScrollArea(self._content)
@@ -295,17 +302,17 @@ class PermissionForm(QFrame):
         answer_layout.setSpacing(GAP)
         answer_layout.addWidget(self.scope)
         answer_layout.addWidget(self._editor)
-        answer_layout.addWidget(self._build_reason_field())
+        answer_layout.addWidget(self._reason_frame)
         self._column.addLayout(answer_layout)
         if dialog:
             self._column.addStretch(1)
             self._column.addWidget(hairline())
-        self._column.addWidget(self._build_button_row(side_margin, dialog))
+        self._column.addWidget(self._build_button_row(dialog=dialog))
 
-    def _build_button_row(self, side_margin: int, dialog: bool) -> QWidget:
+    def _build_button_row(self, *, dialog: bool) -> QWidget:
         answers = WrappingRow(self._deny_all_button, self._deny, self._change, self._allow)
         later = plain_row(self._later_button, alignment=Qt.AlignmentFlag.AlignLeft)
-        margins = max(0, side_margin - 12), 12 if dialog else 0, side_margin, 12 if dialog else 0
+        margins = (8, 12, 20, 12) if dialog else (0, 0, 0, 0)
         return StackingRow(later, answers, margins=margins, spacing=GAP)
 
     def _build_text_frame(self) -> QWidget:
@@ -322,30 +329,9 @@ class PermissionForm(QFrame):
         for corner in (rect.topLeft(), rect.bottomRight()):
             self._scroll.ensureVisible(0, self._text.viewport().mapTo(self._content, corner).y(), 0, 2)
 
-    def _build_detail_grid(self) -> QGridLayout:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(0)
-        grid.setVerticalSpacing(4)
-        grid.setColumnMinimumWidth(0, self._look.size(LABEL_WIDTH))
-        grid.setColumnStretch(1, 1)
-        for row, detail in enumerate(self._details):
-            grid.addWidget(detail.caption, row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(detail.value, row, 1)
-        return grid
-
-    def _build_reason_field(self) -> QWidget:
-        self._field = styled_frame("well")
-        self._field.setObjectName("consent.field")
-        layout = QHBoxLayout(self._field)
-        layout.setContentsMargins(10, 5, 10, 4)
-        layout.addWidget(self._reason_field)
-        show_focus_on(self._field, self._reason_field)
-        self._field.hide()
-        return self._field
-
     def _show_reason_field(self) -> None:
         """Show the field for a reason, and hide the hints for single-letter shortcuts, which do not work in it."""
-        self._field.show()
+        self._reason_frame.show()
         self._deny.setText(self.tr("Deny"))
         self._deny.setAccessibleName(self._deny.text())
         self._deny.set_shortcut_hint(self.tr("Enter"))
@@ -365,9 +351,9 @@ class PermissionForm(QFrame):
     def _show_lines(self) -> None:
         """Show the calls that would be allowed. The user must scroll to the end and wait for the delay again."""
         lines = call_lines(self._request)
-        for similar in self._similar if self._together_button.isChecked() else ():
-            lines += [DisplayLine("", ""), *call_lines(similar)]
-        self._seen = False
+        for similar in self._included_requests():
+            lines += [DisplayLine(""), *call_lines(similar)]
+        self._has_seen_end = False
         self._text.show_lines(lines)
         self.setAccessibleDescription(self._description(lines))
         self._settled_timer.start()
@@ -376,10 +362,11 @@ class PermissionForm(QFrame):
 
     def _description(self, lines: Sequence[DisplayLine]) -> str:
         """Return the first lines of the calls, and the details, for screen readers, which read these first."""
-        signs = {"+": self.tr("added: {}"), "-": self.tr("removed: {}")}
-        texts = [signs.get(line.sign, "{}").format(line.text) for line in lines[:MAX_SPOKEN_LINES]]
-        if (more := len(lines) - MAX_SPOKEN_LINES) > 0:
-            texts.append(self.tr("{} more lines").format(more))
+        patterns = {"+": self.tr("added: {}"), "-": self.tr("removed: {}")}
+        texts = [patterns.get(line.sign, "{}").format(line.text) for line in lines[:MAX_SPOKEN_LINES]]
+        more_count = len(lines) - MAX_SPOKEN_LINES
+        if more_count > 0:
+            texts.append(self.tr("{} more lines").format(more_count))
         texts += [f"{detail.label}: {detail.text}" for detail in request_details(self._request) if detail.text]
         return "\n".join(texts)
 
@@ -398,9 +385,9 @@ class PermissionForm(QFrame):
     def _check_seen(self) -> None:
         """Record whether the user has scrolled to the end, and load the next lines if there are any."""
         bar = self._scroll.verticalScrollBar()
-        at_end = bar.value() >= bar.maximum()
-        if self.delay.has_elapsed and at_end and self._scroll.isVisible() and not self._text.show_more():
-            self._seen = True
+        shows_end = self._scroll.isVisible() and bar.value() >= bar.maximum()
+        if self.delay.has_elapsed and shows_end and not self._text.show_more():
+            self._has_seen_end = True
         self._update_state()
         self._update_scroll_hint()
 
@@ -413,45 +400,47 @@ class PermissionForm(QFrame):
 
     def _update_scroll_hint(self) -> None:
         bar = self._scroll.verticalScrollBar()
-        lines_below = -(-(bar.maximum() - bar.value()) // max(1, self._text.fontMetrics().lineSpacing()))
+        height_below = bar.maximum() - bar.value()
+        lines_below = ceil(height_below / max(1, self._text.fontMetrics().lineSpacing()))
         lines_left = lines_below + self._text.lines_left()
-        must_scroll = not self._seen and lines_left > 0
+        must_scroll = not self._has_seen_end and lines_left > 0
         if must_scroll:
             self._scroll_hint.show_lines_left(lines_left)
         elif self._scroll_hint.hasFocus():
             self.setFocus(Qt.FocusReason.OtherFocusReason)  # not the next button, which a second press would hit
-        self._column.set_hint_room(not self._seen)
+        self._column.set_hint_room(not self._has_seen_end)
         self._hint_row.setVisible(must_scroll)
 
     def _why_not_yet(self) -> str:
         """Return what keeps the call from being allowed with the A key; "" if nothing does."""
         if self._scroll_hint.isVisible():
             return self._scroll_hint.text()
-        if not (self.delay.has_elapsed and self._seen):
+        if not (self.delay.has_elapsed and self._has_seen_end):
             return self.tr("Not allowed yet. Press A again in a moment.")
         return "" if self._is_editing else self.scope.missing_choice()
 
     def _scroll_by_page(self) -> None:
-        self._scrolled_by(Qt.Key.Key_PageDown)
+        self._scroll_with_key(Qt.Key.Key_PageDown)
 
     # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, focused = event.key(), self.focusWidget()
+        key = event.key()
+        focused = self.focusWidget()
         has_modifier = event.modifiers() not in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
         if key == Qt.Key.Key_Escape:
             self.discard_or_postpone()
         elif key in ENTER_KEYS and isinstance(focused, QPushButton) and focused.hasFocus():
             focused.click()
-        elif key in ENTER_KEYS and self._field.isVisibleTo(self):
+        elif key in ENTER_KEYS and self._reason_frame.isVisibleTo(self):
             self.deny()
-        elif not has_modifier and self._pressed_letter(event):
+        elif not has_modifier and self._run_shortcut(event):
             event.accept()
-        elif not self._scrolled_by(Qt.Key(key)):
+        elif not self._scroll_with_key(Qt.Key(key)):
             super().keyPressEvent(event)
 
-    def _pressed_letter(self, event: QKeyEvent) -> bool:
-        """Handle a key that is a shortcut without a modifier. Return whether it is one."""
+    def _run_shortcut(self, event: QKeyEvent) -> bool:
+        """Handle a letter or digit that is a shortcut of the form; return whether it is one."""
         key = event.key()
         if key == Qt.Key.Key_A and self._request.request.reversible and not event.isAutoRepeat():
             if reason := self._why_not_yet():
@@ -465,7 +454,8 @@ class PermissionForm(QFrame):
             return Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and self.scope.select_number(key - Qt.Key.Key_0)
         return True
 
-    def _scrolled_by(self, key: Qt.Key) -> bool:
+    def _scroll_with_key(self, key: Qt.Key) -> bool:
+        """Scroll the call if the key is a scroll key; return whether it is one."""
         bar = self._scroll.verticalScrollBar()
         steps = {
             Qt.Key.Key_Down: bar.singleStep(),
@@ -482,10 +472,3 @@ class PermissionForm(QFrame):
 
     def sizeHint(self) -> QSize:
         return QSize(480, super().sizeHint().height())
-
-
-def _create_column(widget: QWidget, spacing: int) -> QVBoxLayout:
-    layout = QVBoxLayout(widget)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(spacing)
-    return layout

@@ -6,12 +6,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from core.domain.question import Answer, Question
+from core.domain.question import Answer, Question, SubQuestion
 from ui.ask.option_row import OptionRow
 from ui.ask.question_input import QuestionInput
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.column import column_in
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import ENTER_KEYS, hairline, label
@@ -40,8 +41,8 @@ class QuestionForm(QFrame):
         look: Look,
         question: Question,
         *,
-        head: QWidget,
-        tail: QWidget | None = None,
+        header: QWidget,
+        footer: QWidget | None = None,
         dialog: bool = False,
         parent: QWidget | None = None,
     ) -> None:
@@ -51,17 +52,17 @@ class QuestionForm(QFrame):
         self._touched = False
         self.setAccessibleName(visible(question.text))
         self.setAccessibleDescription(visible(question.reason))
-        several = len(question.all_questions()) > 1
+        sub_questions = question.all_questions()
         self.inputs = [
-            QuestionInput(look, sub_question, number if several else 0, dialog=dialog, parent=self)
-            for number, sub_question in enumerate(question.all_questions(), 1)
+            QuestionInput(look, sub_question, number if len(sub_questions) > 1 else 0, dialog=dialog, parent=self)
+            for number, sub_question in enumerate(sub_questions, 1)
         ]
         self._titles: list[QLabel] = []
         self._build(dialog)
-        if tail:
-            self._lay_out_dialog(head, tail)
+        if footer:
+            self._lay_out_dialog(header, footer)
         else:
-            self._lay_out_card(head)
+            self._lay_out_card(header)
         if self.options:
             self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         else:
@@ -87,15 +88,18 @@ class QuestionForm(QFrame):
 
         Return False if there is no such option.
         """
-        return self._current().select_number(number)
+        return self._current_input().select_number(number)
 
     def draft(self) -> Answer:
         """Return the answer as filled in so far."""
         answers = tuple(question_input.current_answer() for question_input in self.inputs)
         if len(answers) > 1:
-            return Answer(sub_answers=answers if any(answer.options or answer.text for answer in answers) else ())
-        first, *more = answers[0].options or ("",)
-        return Answer(first, answers[0].text, more_options=tuple(more))
+            is_empty = not any(answer.options or answer.text for answer in answers)
+            return Answer(sub_answers=() if is_empty else answers)
+        answer = answers[0]
+        if not answer.options:
+            return Answer(text=answer.text)
+        return Answer(answer.options[0], answer.text, more_options=answer.options[1:])
 
     def fill(self, draft: Answer) -> None:
         """Fill in what the user had selected and typed before leaving the question open."""
@@ -108,19 +112,19 @@ class QuestionForm(QFrame):
     def submit_or_advance(self) -> None:
         """Send the answer; if a question of the form is unanswered, move to it instead."""
         unanswered = self._first_unanswered()
-        if unanswered is not None:
-            if len(self.inputs) > 1:
-                unanswered.focus_first()
-                self._scroll.scroll_to(unanswered.rows[0] if unanswered.rows else unanswered.field_frame)
-            return
-        self.answer()
+        if unanswered is None:
+            self.answer()
+        elif len(self.inputs) > 1:
+            unanswered.focus_first()
+            self._scroll.scroll_to(unanswered.rows[0] if unanswered.rows else unanswered.field_frame)
 
     def answer(self) -> None:
         if all(question_input.is_answered() for question_input in self.inputs):
             self.answered.emit(self._question.id, self.draft())
 
     def decline(self) -> None:
-        text = "\n".join(filter(None, (question_input.current_answer().text for question_input in self.inputs)))
+        texts = [question_input.current_answer().text for question_input in self.inputs]
+        text = "\n".join(text for text in texts if text)
         self.answered.emit(self._question.id, Answer(text=text, declined=True))
 
     def postpone(self) -> None:
@@ -137,7 +141,7 @@ class QuestionForm(QFrame):
         for question_input in self.inputs:
             question_input.set_collapsed(collapsed)
 
-    def least_height(self, width: int) -> int:
+    def height_while_scrolling(self, width: int) -> int:
         """Return the height below which the buttons would be cut off, because the options are already scrolling."""
         return self._column.least_height(width)
 
@@ -162,26 +166,26 @@ class QuestionForm(QFrame):
     def _lay_out_card(self, header: QWidget) -> None:
         """Place the text field of a single question beside the buttons in the last row, below the scroll area."""
         content = QWidget()
-        content_layout = _create_column(content, GAP)
+        content_layout = column_in(content, spacing=GAP)
         content_layout.addWidget(header)
         self._add_questions(content_layout, text_fields=len(self.inputs) > 1)
         content_layout.addStretch(1)
         self._scroll = FittingScrollArea(content)
         self._column = ScrollColumn(self, self._scroll, spacing=8)
         buttons = WrappingRow(self._later_button, self._decline, self._answer)
-        beside = self.inputs[0].field_frame if len(self.inputs) == 1 else QWidget()
-        bottom = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight
-        self._column.addWidget(StackingRow(beside, buttons, alignment=bottom))
+        field_or_space = self.inputs[0].field_frame if len(self.inputs) == 1 else QWidget()
+        bottom_right = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight
+        self._column.addWidget(StackingRow(field_or_space, buttons, alignment=bottom_right))
 
-    def _lay_out_dialog(self, header: QWidget, tail: QWidget) -> None:
+    def _lay_out_dialog(self, header: QWidget, footer: QWidget) -> None:
         content = QWidget()
-        content_layout = _create_column(content, 0)
+        content_layout = column_in(content)
         content_layout.addWidget(header)
         body_layout = QVBoxLayout()
         body_layout.setContentsMargins(20, 0, 20, 12)
         body_layout.setSpacing(8)
         self._add_questions(body_layout, text_fields=True)
-        body_layout.addWidget(tail)
+        body_layout.addWidget(footer)
         content_layout.addLayout(body_layout)
         content_layout.addStretch(1)
         self._scroll = FittingScrollArea(content)
@@ -198,26 +202,29 @@ class QuestionForm(QFrame):
 
     def _add_questions(self, layout: QVBoxLayout, *, text_fields: bool) -> None:
         for number, question_input in enumerate(self.inputs, 1):
-            multi_select = question_input.question.multi_select
+            question = question_input.question
             if len(self.inputs) > 1:
-                text = f"{number}.  {visible(question_input.question.text)}"
-                if multi_select:
-                    text += f"  ({self.tr('select any number')})"
-                title = label(text, self._look.fonts.strong, name=f"question.{number}.text", wrap=True)
-                title.setContentsMargins(0, 8 if number > 1 else 0, 0, 0)
+                title = self._create_title(number, question)
                 self._titles.append(title)
                 layout.addWidget(title)
-            elif multi_select:
-                title = label(
-                    self.tr("Select any number of options."), self._look.fonts.second, "second", name="question.any"
-                )
-                layout.addWidget(title)
+            elif question.multi_select:
+                text = self.tr("Select any number of options.")
+                layout.addWidget(label(text, self._look.fonts.second, "second", name="question.any"))
             for row in question_input.rows:
                 layout.addWidget(row)
             if text_fields:
                 layout.addWidget(question_input.field_frame)
 
-    def _current(self) -> QuestionInput:
+    def _create_title(self, number: int, question: SubQuestion) -> QLabel:
+        text = f"{number}.  {visible(question.text)}"
+        if question.multi_select:
+            text += f"  ({self.tr('select any number')})"
+        title = label(text, self._look.fonts.strong, name=f"question.{number}.text", wrap=True)
+        title.setContentsMargins(0, 8 if number > 1 else 0, 0, 0)
+        return title
+
+    def _current_input(self) -> QuestionInput:
+        """Return the focused question, else the first unanswered one, else the first one."""
         focused = self.focusWidget()
         for question_input in self.inputs:
             if question_input.contains(focused):
@@ -237,8 +244,8 @@ class QuestionForm(QFrame):
         super().mousePressEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, focused = event.key(), self.focusWidget()
-        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        key = event.key()
+        focused = self.focusWidget()
         self.mark_touched()
         if key == Qt.Key.Key_Escape:
             self.postpone()
@@ -246,12 +253,13 @@ class QuestionForm(QFrame):
             focused.click()
         elif key in ENTER_KEYS:
             self.submit_or_advance()
-        elif not (plain and Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and self.select_number(key - Qt.Key.Key_0)):
+        elif not self._pressed_number(event):
             super().keyPressEvent(event)
 
-
-def _create_column(widget: QWidget, spacing: int) -> QVBoxLayout:
-    layout = QVBoxLayout(widget)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(spacing)
-    return layout
+    def _pressed_number(self, event: QKeyEvent) -> bool:
+        """Select an option if its number is pressed without a modifier; return whether there is one."""
+        key = event.key()
+        has_modifier = event.modifiers() not in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        if has_modifier or not Qt.Key.Key_1 <= key <= Qt.Key.Key_9:
+            return False
+        return self.select_number(key - Qt.Key.Key_0)

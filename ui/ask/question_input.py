@@ -12,10 +12,7 @@ from ui.style.theme import Look
 from ui.widgets.labels import TextField, hide_unless, label, show_focus_on, styled_frame
 from ui.widgets.radio_group import radio_group
 
-# Minimum and maximum number of lines of the text field if a dialog has a single question.
-LARGE_FIELD_LINES: Final = (2, 6)
 MIN_FIELD_WIDTH: Final = 100  # pixels; the buttons of a card move below the text field if they leave it less
-SMALL_FIELD_LINES: Final = (1, 3)  # minimum and maximum number of lines of all other text fields
 
 
 class QuestionInput(QObject):
@@ -39,8 +36,10 @@ class QuestionInput(QObject):
             OptionRow(look, option, option_number, stacked=dialog)
             for option_number, option in enumerate(question.options, 1)
         ]
-        min_lines, max_lines = LARGE_FIELD_LINES if dialog and number == 0 else SMALL_FIELD_LINES
-        self.text_field = TextField(look.fonts.text, max_lines=max_lines, min_lines=min_lines)
+        if dialog and number == 0:
+            self.text_field = TextField(look.fonts.text, min_lines=2, max_lines=6)
+        else:
+            self.text_field = TextField(look.fonts.text, max_lines=3)
         shortcut = str(len(self.rows) + 1) if self.rows else ""  # the digit that focuses the text field
         self._shortcut_label = label(shortcut, look.fonts.second, "third")
         self.field_frame = self._build_field_frame()
@@ -136,9 +135,9 @@ class QuestionInput(QObject):
             self.scroll_requested.emit(row)
 
     def _toggle_handler(self, row: OptionRow) -> Callable[[bool], None]:
-        def on_toggled(on: bool) -> None:
+        def on_toggled(checked: bool) -> None:
             if not self._selecting:
-                self._set_selected(row, on)
+                self._set_selected(row, checked)
 
         return on_toggled
 

@@ -30,13 +30,13 @@ class RequestActions:
     def answer(self, question: str, answer: Answer) -> None:
         self._start(self._bridge.ask(lambda engine: engine.answer(question, answer, resume=True)), "answer")
 
-    def allow(self, names: tuple[str, ...], approval: Approval) -> None:
+    def allow(self, request_ids: tuple[str, ...], approval: Approval) -> None:
         """Allow the first request as the user chose, and each of the similar requests once.
 
         Requests are allowed by ID, so that only calls that the user has seen are allowed. A rule saved for the first
         request may have allowed the similar ones already, so their errors are ignored.
         """
-        first, *similar = names
+        first, *similar = request_ids
 
         async def allow_all(engine: "Engine") -> None:
             match approval:
@@ -44,20 +44,20 @@ class RequestActions:
                     await engine.choose_option(first, option.id, resume=True)
                 case ScopeApproval(scope=scope, patterns=patterns):
                     await engine.allow(first, scope, patterns, resume=not similar)
-                    for name in similar:
+                    for request_id in similar:
                         with suppress(Problem):
-                            await engine.allow(name, resume=name == similar[-1])
+                            await engine.allow(request_id, resume=request_id == similar[-1])
 
         self._start(self._bridge.ask(allow_all), "allow")
 
-    def allow_changed(self, name: str, text: str) -> None:
+    def allow_changed(self, request_id: str, text: str) -> None:
         """Allow a call once, with the changes that the user has made to it."""
-        self._start(self._bridge.ask(lambda engine: engine.allow_changed(name, text, resume=True)), "allow")
+        self._start(self._bridge.ask(lambda engine: engine.allow_changed(request_id, text, resume=True)), "allow")
 
-    def deny(self, names: tuple[str, ...], reason: str) -> None:
+    def deny(self, request_ids: tuple[str, ...], reason: str) -> None:
         async def deny_all(engine: "Engine") -> None:
-            for name in names:
-                await engine.deny(name, reason, resume=name == names[-1])
+            for request_id in request_ids:
+                await engine.deny(request_id, reason, resume=request_id == request_ids[-1])
 
         self._start(self._bridge.ask(deny_all), "deny")
 
@@ -69,14 +69,15 @@ class RequestActions:
         """If a request would write a whole file, load the current contents of the file and show the diff."""
         if not isinstance(request, PendingPermission) or request.request.tool != "write":
             return
-        folder, path = request.request.cwd, str(request.parsed_arguments().get("path", ""))
+        folder = request.request.cwd
+        path = str(request.parsed_arguments().get("path", ""))
 
         async def read(_engine: "Engine") -> str:
             return await asyncio.to_thread(read_current_text, folder, path)
 
         async def show() -> None:
-            if before := await self._bridge.ask(read):
-                asking.set_file_contents(request.id, before)
+            if contents := await self._bridge.ask(read):
+                asking.set_file_contents(request.id, contents)
 
         self._start(show(), "read the current file")
 

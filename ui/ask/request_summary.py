@@ -46,9 +46,11 @@ class RequestSummary:
 
 
 def summarize_question(question: Question) -> RequestSummary:
-    text, server = visible(question.text), question.mcp_server
-    server_question = _tr("The MCP server {} asks: {}").format(server, text) if server else ""
-    accessible_text = server_question or _tr("Question: {}").format(text)
+    text = visible(question.text)
+    server = question.mcp_server
+    accessible_text = _tr("Question: {}").format(text)
+    if server:
+        accessible_text = _tr("The MCP server {} asks: {}").format(server, text)
     return RequestSummary(
         id=question.id,
         kind="question",

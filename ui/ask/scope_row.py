@@ -1,6 +1,4 @@
-"""The choice of the scope of an approval (once, for the run, in the folder or always) and of the patterns it applies
-to.
-"""
+"""The choice of an approval's scope (once, for the run, in the folder or always), and of the patterns it applies to."""
 
 from collections.abc import Callable
 from typing import Final
@@ -89,9 +87,10 @@ class ScopeRow(QWidget):
 
     def _default_choice(self) -> str:
         """Return the first answer of an external agent that allows the call once, else its first answer, else once."""
-        options = self._options.values()
-        allowing_once = [option.id for option in options if option.allows and not option.persistent]
-        return [*allowing_once, *self._options, "once"][0]
+        for option in self._options.values():
+            if option.allows and not option.persistent:
+                return option.id
+        return next(iter(self._options), "once")
 
     def offers_choice(self) -> bool:
         return len(self._chips) > 1 or bool(self._options)
@@ -134,7 +133,8 @@ class ScopeRow(QWidget):
 
     def _show_consequence(self) -> None:
         """Explain the selected scope or, if it still needs a pattern, say so."""
-        scope, missing = self.selected_scope(), self.missing_choice()
+        scope = self.selected_scope()
+        missing = self.missing_choice()
         if scope:
             self._consequence.setText(allow_breaks(missing or scope_consequence(self._request, scope)))
         set_style_properties(self._consequence, tone="waiting" if missing else "second")
@@ -160,12 +160,14 @@ class ScopeRow(QWidget):
         The choice is announced, because the focus does not move to it.
         """
         chip_ids = list(self._chips)
-        if not 1 <= number <= len(chip_ids) or len(chip_ids) == 1:
+        if len(chip_ids) == 1 or not 1 <= number <= len(chip_ids):
             return False
         self.select(chip_ids[number - 1])
         scope = self.selected_scope()
-        explanation = scope_consequence(self._request, scope) if scope else ""
-        announce(self, ". ".join(filter(None, (self._chips[self._selected].accessibleName(), explanation))))
+        announcement = self._chips[self._selected].accessibleName()
+        if scope:
+            announcement += f". {scope_consequence(self._request, scope)}"
+        announce(self, announcement)
         return True
 
     def restyle(self, look: Look) -> None:

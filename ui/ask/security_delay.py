@@ -21,21 +21,22 @@ class SecurityDelay(QObject):
         super().__init__(over)
         self._over = over
         self._window: QWidget | None = None
-        self._wait = QTimer(self, singleShot=True, interval=DELAY_MS)
-        self._wait.timeout.connect(lambda: self._set_elapsed(True))
+        self._timer = QTimer(self, singleShot=True, interval=DELAY_MS)
+        self._timer.timeout.connect(lambda: self._set_elapsed(True))
         self.has_elapsed = False
         over.installEventFilter(self)
 
     def restart(self) -> None:
         """Start the delay again because the content of the request has changed."""
         self._set_elapsed(False)
-        self._wait.start()
+        self._timer.start()
 
-    def _set_elapsed(self, armed: bool) -> None:
-        self.has_elapsed = armed
-        self.elapsed_changed.emit(armed)
+    def _set_elapsed(self, has_elapsed: bool) -> None:
+        self.has_elapsed = has_elapsed
+        self.elapsed_changed.emit(has_elapsed)
 
     def _watch_window(self) -> None:
+        """Watch when the window of the widget becomes active, instead of a window that it was in before."""
         window = self._over.window()
         if window is not self._window:
             if self._window is not None and self._window is not self._over:
@@ -44,17 +45,21 @@ class SecurityDelay(QObject):
             if window is not self._over:
                 window.installEventFilter(self)
 
+    # Overridden Qt methods
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        kind = event.type()
-        if kind == QEvent.Type.WindowActivate:
+        if event.type() == QEvent.Type.WindowActivate:
             self.restart()
         elif watched is self._over:
-            if kind == QEvent.Type.Show:
-                self._watch_window()
-                self.restart()
-            elif kind == QEvent.Type.EnabledChange:
-                self.restart()
-            elif kind == QEvent.Type.Hide:
-                self._wait.stop()
-                self._set_elapsed(False)
+            match event.type():
+                case QEvent.Type.Show:
+                    self._watch_window()
+                    self.restart()
+                case QEvent.Type.EnabledChange:
+                    self.restart()
+                case QEvent.Type.Hide:
+                    self._timer.stop()
+                    self._set_elapsed(False)
+                case _:
+                    pass
         return super().eventFilter(watched, event)

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from core.domain.message_files import AttachedFile
 
@@ -24,42 +24,45 @@ class DraftFiles:
             self._delete_files(folder, set())
             return
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        listed: list[list[str]] = []
-        names_by_file = {tuple(row[1:]): row[0] for row in self._read_index(folder)}
-        for file in files:
-            size = str(len(file.body))
-            stored_name = names_by_file.get((file.name, file.media_type, size))
-            if stored_name is None or (folder / stored_name).read_bytes() != file.body:
-                stored_name = _unused_name(folder)
-                _write(folder / stored_name, file.body)
-            listed.append([stored_name, file.name, file.media_type, size])
-        _write(folder / f"{INDEX_FILE}.part", json.dumps(listed).encode())
+        stored_before = self._read_index(folder)
+        index = [self._store(folder, file, stored_before) for file in files]
+        _write(folder / f"{INDEX_FILE}.part", json.dumps(index).encode())
         (folder / f"{INDEX_FILE}.part").replace(folder / INDEX_FILE)
-        self._delete_files(folder, {row[0] for row in listed} | {INDEX_FILE})
+        self._delete_files(folder, {entry.stored_name for entry in index} | {INDEX_FILE})
+
+    def _store(self, folder: Path, file: AttachedFile, stored_before: "Sequence[_IndexEntry]") -> "_IndexEntry":
+        """Write a file to the folder, unless it is stored there already."""
+        size = str(len(file.body))
+        for entry in stored_before:
+            looks_equal = (entry.file_name, entry.media_type, entry.size) == (file.name, file.media_type, size)
+            if looks_equal and _has_contents(folder / entry.stored_name, file.body):
+                return entry
+        stored_name = _unused_name(folder)
+        _write(folder / stored_name, file.body)
+        return _IndexEntry(stored_name, file.name, file.media_type, size)
 
     def load(self, session: str) -> tuple[AttachedFile, ...]:
         """Return the stored attachments of a session. Files that are unreadable or truncated are left out."""
         folder = self._folder_of(session)
         attachments = []
-        for name, file_name, media_type, size in self._read_index(folder):
+        for entry in self._read_index(folder):
             try:
-                body = (folder / Path(name).name).read_bytes()
+                body = (folder / Path(entry.stored_name).name).read_bytes()
             except OSError:
                 continue
-            if len(body) == int(size):
-                attachments.append(AttachedFile(file_name, media_type, body))
+            if len(body) == int(entry.size):
+                attachments.append(AttachedFile(entry.file_name, entry.media_type, body))
         return tuple(attachments)
 
-    def _read_index(self, folder: Path) -> list[list[str]]:
+    def _read_index(self, folder: Path) -> "list[_IndexEntry]":
+        """Return the entries of the index; an empty list if it is missing or damaged."""
         try:
             rows = json.loads((folder / INDEX_FILE).read_text("utf-8"))
         except (OSError, ValueError):
             return []
-        valid = isinstance(rows, list) and all(
-            isinstance(row, list) and len(row) == 4 and all(isinstance(part, str) for part in row) and row[3].isdigit()
-            for row in rows
-        )
-        return rows if valid else []
+        if not isinstance(rows, list) or not all(map(_is_index_entry, rows)):
+            return []
+        return [_IndexEntry(*row) for row in rows]
 
     def _delete_files(self, folder: Path, except_for: set[str]) -> None:
         if not folder.is_dir():
@@ -72,6 +75,32 @@ class DraftFiles:
 
     def _folder_of(self, session: str) -> Path:
         return self._folder / "".join(letter for letter in session if letter.isalnum() or letter in "-_")
+
+
+class _IndexEntry(NamedTuple):
+    """An attachment in the index file: the name under which it is stored, and its own name, media type and size."""
+
+    stored_name: str
+    file_name: str
+    media_type: str
+    size: str
+
+
+def _is_index_entry(row: object) -> bool:
+    return (
+        isinstance(row, list)
+        and len(row) == len(_IndexEntry._fields)
+        and all(isinstance(value, str) for value in row)
+        and _IndexEntry(*row).size.isdigit()
+    )
+
+
+def _has_contents(path: Path, body: bytes) -> bool:
+    """Return whether a file exists and has these contents."""
+    try:
+        return path.read_bytes() == body
+    except OSError:
+        return False
 
 
 def _unused_name(folder: Path) -> str:

@@ -11,46 +11,41 @@ TRANSCRIPT_SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".db", ".zip", ".gz"
 
 
 class DropFilter(QObject):
-    """An event filter that accepts one local folder, or several transcript files, or several model files."""
+    """An event filter that lets a widget accept one local folder, several transcript files, or several model files."""
 
-    dropped = Signal(str)
+    folder_dropped = Signal(str)
     files_dropped = Signal(list)
     models_dropped = Signal(list)
 
-    def __init__(self, on: QWidget) -> None:
-        super().__init__(on)
-        on.setAcceptDrops(True)
-        on.installEventFilter(self)
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        widget.setAcceptDrops(True)
+        widget.installEventFilter(self)
+
+    def _handle_drop(self, data: QMimeData) -> bool:
+        """Emit the signal for what was dropped; return whether it is accepted."""
+        if folder := dragged_folder(data):
+            self.folder_dropped.emit(folder)
+        elif files := dragged_files(data):
+            self.files_dropped.emit(files)
+        elif model_files := dragged_model_files(data):
+            self.models_dropped.emit(model_files)
+        else:
+            return False
+        return True
+
+    # Overridden Qt methods
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QDragEnterEvent) and _is_accepted(event.mimeData()):
+        if isinstance(event, QDragEnterEvent):
+            is_accepted = _is_accepted(event.mimeData())
+        elif isinstance(event, QDropEvent) and event.type() == QEvent.Type.Drop:
+            is_accepted = self._handle_drop(event.mimeData())
+        else:
+            return False
+        if is_accepted:
             event.acceptProposedAction()
-            return True
-        if (
-            isinstance(event, QDropEvent)
-            and event.type() == QEvent.Type.Drop
-            and (name := dragged_folder(event.mimeData()))
-        ):
-            event.acceptProposedAction()
-            self.dropped.emit(name)
-            return True
-        if (
-            isinstance(event, QDropEvent)
-            and event.type() == QEvent.Type.Drop
-            and (names := dragged_files(event.mimeData()))
-        ):
-            event.acceptProposedAction()
-            self.files_dropped.emit(names)
-            return True
-        if (
-            isinstance(event, QDropEvent)
-            and event.type() == QEvent.Type.Drop
-            and (names := dragged_model_files(event.mimeData()))
-        ):
-            event.acceptProposedAction()
-            self.models_dropped.emit(names)
-            return True
-        return False
+        return is_accepted
 
 
 def _is_accepted(data: QMimeData) -> bool:
@@ -59,8 +54,8 @@ def _is_accepted(data: QMimeData) -> bool:
 
 def dragged_folder(data: QMimeData) -> str:
     """Return the dragged folder; "" if anything but a single local folder is dragged."""
-    names = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
-    return names[0] if len(names) == 1 and Path(names[0]).is_dir() else ""
+    paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+    return paths[0] if len(paths) == 1 and Path(paths[0]).is_dir() else ""
 
 
 def dragged_files(data: QMimeData) -> list[str]:
@@ -74,6 +69,11 @@ def dragged_model_files(data: QMimeData) -> list[str]:
 
 
 def _files_ending_with(data: QMimeData, suffixes: tuple[str, ...]) -> list[str]:
-    names = [url.toLocalFile() for url in data.urls()]
-    fit = all(url.isLocalFile() for url in data.urls()) and all(name.lower().endswith(suffixes) for name in names)
-    return names if fit and all(Path(name).is_file() for name in names) else []
+    """Return the dragged paths if each of them is a local file with one of the suffixes; otherwise, an empty list."""
+    paths: list[str] = []
+    for url in data.urls():
+        path = url.toLocalFile()
+        if not (url.isLocalFile() and path.lower().endswith(suffixes) and Path(path).is_file()):
+            return []
+        paths.append(path)
+    return paths

@@ -11,35 +11,35 @@ class Feed(QObject):
     """A thread-safe queue. `put` may be called from any thread; `delivered` is emitted in the thread of the window."""
 
     delivered = Signal(list)
-    _wake = Signal(bool)
+    _flush_requested = Signal(bool)  # whether the flush is urgent
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._waiting: deque[object] = deque()
-        self._armed = False
-        self._pause = QTimer(self, singleShot=True, interval=INTERVAL_MS)
-        self._pause.setTimerType(Qt.TimerType.PreciseTimer)
-        self._pause.timeout.connect(self.flush)
-        self._wake.connect(self._rouse, Qt.ConnectionType.QueuedConnection)
+        self._queue: deque[object] = deque()
+        self._flush_is_requested = False
+        self._flush_timer = QTimer(self, singleShot=True, interval=INTERVAL_MS)
+        self._flush_timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._flush_timer.timeout.connect(self.flush)
+        self._flush_requested.connect(self._schedule_flush, Qt.ConnectionType.QueuedConnection)
 
-    def put(self, fact: object, *, urgent: bool = False) -> None:
-        self._waiting.append(fact)
-        if urgent or not self._armed:
-            self._armed = True
-            self._wake.emit(urgent)
+    def put(self, update: object, *, urgent: bool = False) -> None:
+        self._queue.append(update)
+        if urgent or not self._flush_is_requested:
+            self._flush_is_requested = True
+            self._flush_requested.emit(urgent)
 
     def flush(self) -> None:
         """Emit `delivered` for all queued updates now."""
-        self._armed = False
+        self._flush_is_requested = False
         batch = []
-        while self._waiting:
-            batch.append(self._waiting.popleft())
+        while self._queue:
+            batch.append(self._queue.popleft())
         if batch:
             self.delivered.emit(batch)
 
-    def _rouse(self, urgent: bool) -> None:
+    def _schedule_flush(self, urgent: bool) -> None:
         if urgent:
-            self._pause.stop()
+            self._flush_timer.stop()
             self.flush()
-        elif not self._pause.isActive():
-            self._pause.start()
+        elif not self._flush_timer.isActive():
+            self._flush_timer.start()

@@ -41,16 +41,16 @@ class HistoryScan(QObject):
         self._rows = rows
         self._kinds = kinds
         self._session = ""
-        self._seen = 0
+        self._read_until = 0
         self._until = 0
         self._notified_at = 0.0
         self.past = SessionActivity()
-        self._next = QTimer(self, singleShot=True)
-        self._next.timeout.connect(self._read)
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._read_slice)
 
     @property
     def done(self) -> bool:
-        return self._seen >= self._until
+        return self._read_until >= self._until
 
     @property
     def session(self) -> str:
@@ -59,44 +59,44 @@ class HistoryScan(QObject):
     @property
     def fraction(self) -> float:
         """The part of the session's events that has been read so far, from 0 to 1."""
-        return self._seen / self._until if self._until else 1.0
+        return self._read_until / self._until if self._until else 1.0
 
     def follow(self, session: str, until: int) -> None:
         """Read a session up to event `until`. For the same session, continue after the events that have been read."""
         if session != self._session:
             self._session = session
-            self._seen = 0
+            self._read_until = 0
             self.past = SessionActivity()
             self.changed.emit()
         self._until = until
-        if not self.done and not self._next.isActive():
-            self._next.start(START_MS if self._seen == 0 else PAUSE_MS)
+        if not self.done and not self._timer.isActive():
+            self._timer.start(START_MS if self._read_until == 0 else PAUSE_MS)
 
     def stop(self) -> None:
         """Stop reading. Called before the event log is closed."""
-        self._next.stop()
+        self._timer.stop()
 
     def finish(self) -> None:
         """Read all remaining events at once, for screenshots and tests."""
         while not self.done:
-            self._slice()
+            self._run_query()
         while not self.past.all_compared:
             self.past.compare_next(self._rows.find_blob)
-        self._next.stop()
+        self._timer.stop()
         self.changed.emit()
 
-    def _read(self) -> None:
+    def _read_slice(self) -> None:
         """Read events for the duration of a slice, then schedule the next slice or report that all has been read."""
         started = perf_counter()
         found_events = False
         while not self.done and perf_counter() - started < BUDGET_S:
-            found_events |= self._slice()
+            found_events |= self._run_query()
         while self.done and not self.past.all_compared and perf_counter() - started < BUDGET_S:
             self.past.compare_next(self._rows.find_blob)
         if self.done and self.past.all_compared:
             self._notify()
             return
-        self._next.start(PAUSE_MS)
+        self._timer.start(PAUSE_MS)
         if (found_events or self.done) and perf_counter() - self._notified_at > SIGNAL_INTERVAL_S:
             self._notify()
 
@@ -104,10 +104,10 @@ class HistoryScan(QObject):
         self._notified_at = perf_counter()
         self.changed.emit()
 
-    def _slice(self) -> bool:
+    def _run_query(self) -> bool:
         """Run one query; return whether it returned events."""
-        until = min(self._until, self._seen + EVENTS_PER_QUERY)
-        rows = self._rows.events_of(self._session, self._kinds, self._seen, until, MAX_RESULTS)
+        until = min(self._until, self._read_until + EVENTS_PER_QUERY)
+        rows = self._rows.events_of(self._session, self._kinds, self._read_until, until, MAX_RESULTS)
         self.past.apply(rows)
-        self._seen = rows[-1]["seq"] if len(rows) == MAX_RESULTS else until
+        self._read_until = rows[-1]["seq"] if len(rows) == MAX_RESULTS else until
         return bool(rows)

@@ -16,23 +16,23 @@ class ProposalController:
 
     def __init__(self, bridge: Bridge, kind: ProposalKind) -> None:
         self._bridge = bridge
-        self._of = kind
+        self._kind = kind
 
     async def open_proposals(self) -> Sequence[Proposal]:
         """Return the open proposals, oldest first."""
 
-        async def look(engine: "Engine") -> Sequence[Proposal]:
-            return await asyncio.to_thread(engine.proposals.list, "pending", self._of)
+        async def read(engine: "Engine") -> Sequence[Proposal]:
+            return await asyncio.to_thread(engine.proposals.list, "pending", self._kind)
 
-        return await self._bridge.ask(look)
+        return await self._bridge.ask(read)
 
     async def current_text(self, proposal: str) -> str | None:
         """Return the text that a proposal would replace; None if it would add a new item."""
 
-        async def look(engine: "Engine") -> str | None:
+        async def read(engine: "Engine") -> str | None:
             return engine.proposals.current_text(proposal)
 
-        return await self._bridge.ask(look)
+        return await self._bridge.ask(read)
 
     async def accept_proposal(self, proposal: str, text: str | None = None) -> Proposal:
         """Accept a proposal. `text` is the proposed text as the user edited it; None if it is unchanged."""

@@ -17,7 +17,7 @@ class Selection(QObject):
         super().__init__(parent)
         self._session = ""
         self._page = ""
-        self._about: tuple[str, ...] = ()
+        self._target: tuple[str, ...] = ()
         self._chosen = False
 
     @property
@@ -35,23 +35,25 @@ class Selection(QObject):
 
     @property
     def target(self) -> tuple[str, ...]:
-        return self._about
+        return self._target
 
-    def choose_session(self, name: str) -> None:
+    def choose_session(self, session: str) -> None:
         """Show a session instead of a page; an empty ID shows the start screen."""
-        left_page, self._page, self._about = self._page, "", ()
+        leaves_page = bool(self._page)
+        self._page = ""
+        self._target = ()
         self._chosen = True
-        if name != self._session:
-            self._session = name
-            self.session_changed.emit(name)
-        elif left_page:
+        if session != self._session:
+            self._session = session
+            self.session_changed.emit(session)
+        elif leaves_page:
             self.page_changed.emit("")
 
-    def choose_page(self, name: str, *about: str) -> None:
-        self._page = name
-        self._about = about
+    def choose_page(self, page: str, *target: str) -> None:
+        self._page = page
+        self._target = target
         self._chosen = True
-        self.page_changed.emit(name)
+        self.page_changed.emit(page)
 
     def leave_page(self) -> None:
         """Return from the page to the session."""

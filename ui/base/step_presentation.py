@@ -36,11 +36,11 @@ class Badge(NamedTuple):
 
 KINDS: Final[Mapping[str, KindStyle]] = MappingProxyType(
     {
-        "run": KindStyle("play", "second", "Run", "header"),
-        "user": KindStyle("user", "accent", "You said", "bubble"),
+        "run": KindStyle("play", "second", "Run", shape="header"),
+        "user": KindStyle("user", "accent", "You said", shape="bubble"),
         "instructions": KindStyle("file-text", "second", "Read project instructions"),
         "thinking": KindStyle("sparkles", "thinking", "Thought"),
-        "reply": KindStyle("message-square", "thinking", "Replied", "reply"),
+        "reply": KindStyle("message-square", "thinking", "Replied", shape="reply"),
         "read": KindStyle("file-text", "done", "Read a file"),
         "write": KindStyle("file-pen-line", "done", "Wrote a file"),
         "edit": KindStyle("file-pen-line", "done", "Edited a file"),
@@ -60,10 +60,10 @@ KINDS: Final[Mapping[str, KindStyle]] = MappingProxyType(
         "refused": KindStyle("shield", "failed", "Not run"),
         "permission": KindStyle("shield-question-mark", "waiting", "Asked for permission"),
         "question": KindStyle("message-circle-question-mark", "waiting", "Asked you"),
-        "interrupted": KindStyle("triangle-alert", "waiting", "Interrupted", "interrupted"),
+        "interrupted": KindStyle("triangle-alert", "waiting", "Interrupted", shape="interrupted"),
         "paused": KindStyle("pause", "second", "Paused"),
         "notice": KindStyle("info", "second", "Notice"),
-        "compaction": KindStyle("scissors", "learned", "Context compacted", "compaction"),
+        "compaction": KindStyle("scissors", "learned", "Context compacted", shape="compaction"),
         "read_back": KindStyle("search", "second", "Reviewed earlier steps"),
         "more_tools": KindStyle("wrench", "second", "Enabled tools"),
         "skill": KindStyle("book-open", "learned", "Used a skill"),
@@ -71,7 +71,7 @@ KINDS: Final[Mapping[str, KindStyle]] = MappingProxyType(
         "memory": KindStyle("book-open", "learned", "Recalled from memory"),
         "remember": KindStyle("book-open", "learned", "Remembered"),
         "forget": KindStyle("book-open", "stopped", "Forgot"),
-        "end": KindStyle("flag", "second", "End of the run", "card"),
+        "end": KindStyle("flag", "second", "End of the run", shape="card"),
         "fork": KindStyle("git-fork", "second", "Forked"),
         "rewind": KindStyle("undo-2", "second", "Reverted files"),
         "rating": KindStyle("thumbs-up", "second", "Rating"),
@@ -116,7 +116,8 @@ def status_style(status: str) -> StatusStyle:
 
 def badges(step: Step) -> list[Badge]:
     """Return the badges for the row of a step, such as exit code, changed lines and size."""
-    marks, result = step.metrics, list[Badge]()
+    marks = step.metrics
+    result: list[Badge] = []
     if "exit_code" in marks:
         result.append(Badge(f"{translate('exit')} {marks['exit_code']}", "failed" if marks["exit_code"] else "second"))
     if marks.get("before"):
@@ -138,18 +139,20 @@ def badges(step: Step) -> list[Badge]:
         result.append(Badge(f"{translate('retry after')} {duration(marks['wait_ms'] * 1000)}"))
     if marks.get("tokens"):
         result.append(Badge(f"{amount(marks['tokens'])} {translate('tok')}"))
-    if (
-        marks.get("bytes") and step.kind not in KINDS_WITHOUT_SIZE and step.status != "failed"
-    ):  # a failed call has not read anything
+    has_read = step.status != "failed" and step.kind not in KINDS_WITHOUT_SIZE
+    if has_read and marks.get("bytes"):
         result.append(Badge(size(marks["bytes"])))
     return result
 
 
 def changed_line_badges(step: Step) -> list[Badge]:
     """Return badges with the numbers of added and removed lines; empty if the step changed no lines."""
-    added, removed = step.metrics.get("added"), step.metrics.get("removed")
-    line_badges = [Badge(f"+{added}", "done")] if added else []
-    return [*line_badges, Badge(f"−{removed}", "failed")] if removed else line_badges
+    line_badges: list[Badge] = []
+    if added := step.metrics.get("added"):
+        line_badges.append(Badge(f"+{added}", "done"))
+    if removed := step.metrics.get("removed"):
+        line_badges.append(Badge(f"−{removed}", "failed"))
+    return line_badges
 
 
 def plural(number: int, singular_form: str, plural_form: str) -> str:
@@ -182,35 +185,32 @@ def end_figures(end: Step, header: Step | None) -> list[str]:
 def compaction_line(step: Step) -> str:
     """Return the text of the line that marks a context compaction."""
     if not step.metrics.get("before"):
-        return (
-            translate("compacting the context")
-            if step.status == "running"
-            else translate("the context was not compacted")
-        )
-    before, after = amount(step.metrics["before"]), amount(step.metrics.get("after", 0))
+        if step.status == "running":
+            return translate("compacting the context")
+        return translate("the context was not compacted")
+    before = amount(step.metrics["before"])
+    after = amount(step.metrics.get("after", 0))
     return f"{translate('context compacted')} · {before} → {after} {translate('tokens')}"
 
 
 def interrupted_line(step: Step) -> str:
     """Return the text of the row for an interrupted run."""
+    title = translate("Interrupted")
     object_text = visible(step.object)
     if step.metrics.get("calls"):
-        return f"{translate('Interrupted')} — “{object_text}” {translate('may have run')}"
-    return f"{translate('Interrupted')} — {object_text}" if object_text else translate("Interrupted")
+        return f"{title} — “{object_text}” {translate('may have run')}"
+    return f"{title} — {object_text}" if object_text else title
 
 
 def accessible_row_text(step: Step, lasted: int) -> str:
     """Return the text of a row for screen readers. It contains everything that is painted."""
-    name = f"{translate('Step')} {step.number}: " if step.number else ""
+    status = translate(status_style(step.status).label)
     if step.kind == "run":
-        return (
-            f"{translate('Run')} {step.run}: {', '.join(run_figures(step, lasted))},"
-            f" {translate(status_style(step.status).label)}"
-        )
+        figures = ", ".join(run_figures(step, lasted))
+        return f"{translate('Run')} {step.run}: {figures}, {status}"
     if step.kind == "end":
-        name = translate("End of the run")
-        parts = [translate(status_style(step.status).label), visible(step.object), duration(lasted)]
-        return f"{name}: {', '.join(part for part in parts if part)}"
+        parts = [status, visible(step.object), duration(lasted)]
+        return f"{translate('End of the run')}: {', '.join(part for part in parts if part)}"
     if step.kind == "interrupted":
         return interrupted_line(step)
     if step.kind == "compaction":
@@ -218,10 +218,6 @@ def accessible_row_text(step: Step, lasted: int) -> str:
     action = f"{translate(verb(step.kind, step.status))} {visible(step.object)}".strip()
     if kind_style(step.kind).shape != "work":
         return action
-    parts = [
-        action,
-        *(badge.text for badge in badges(step)),
-        duration(lasted),
-        translate(status_style(step.status).label).lower(),
-    ]
-    return name + ", ".join(part for part in parts if part)
+    prefix = f"{translate('Step')} {step.number}: " if step.number else ""
+    parts = [action, *(badge.text for badge in badges(step)), duration(lasted), status.lower()]
+    return prefix + ", ".join(part for part in parts if part)

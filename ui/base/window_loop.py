@@ -16,31 +16,35 @@ class _Timers(QObject):
 
     def __init__(self) -> None:
         super().__init__()
-        self._waiting: dict[int, asyncio.TimerHandle] = {}
-        self._names: dict[asyncio.TimerHandle, int] = {}
+        self._handles_by_id: dict[int, asyncio.TimerHandle] = {}
+        self._ids_by_handle: dict[asyncio.TimerHandle, int] = {}
 
     def add(self, handle: asyncio.TimerHandle, delay: float) -> None:
-        name = self.startTimer(max(0, math.ceil(delay * 1000)), Qt.TimerType.PreciseTimer)
-        self._waiting[name] = handle
-        self._names[handle] = name
+        """Start a timer that runs the handle after `delay` seconds."""
+        timer_id = self.startTimer(max(0, math.ceil(delay * 1000)), Qt.TimerType.PreciseTimer)
+        self._handles_by_id[timer_id] = handle
+        self._ids_by_handle[handle] = timer_id
 
-    def drop(self, handle: asyncio.TimerHandle) -> None:
-        name = self._names.pop(handle, None)
-        if name is not None:
-            del self._waiting[name]
-            self.killTimer(name)
+    def remove(self, handle: asyncio.TimerHandle) -> None:
+        """Stop the timer of a handle, if it is still running."""
+        timer_id = self._ids_by_handle.pop(handle, None)
+        if timer_id is not None:
+            del self._handles_by_id[timer_id]
+            self.killTimer(timer_id)
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._handles_by_id)
 
     def clear(self) -> None:
-        for handle in tuple(self._names):
-            self.drop(handle)
+        for handle in tuple(self._ids_by_handle):
+            self.remove(handle)
+
+    # Overridden Qt methods
 
     def timerEvent(self, event: QTimerEvent) -> None:
-        handle = self._waiting.get(event.timerId())
+        handle = self._handles_by_id.get(event.timerId())
         if handle is not None:
-            self.drop(handle)
+            self.remove(handle)
             if not handle.cancelled():
                 handle._run()
 
@@ -53,12 +57,12 @@ class WindowLoop(qasync.QEventLoop):  # type: ignore[misc]
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
-        self._exact = _Timers()
+        self._precise_timers = _Timers()
 
     @property
     def timers(self) -> int:
         """The number of pending timers."""
-        return len(self._exact)
+        return len(self._precise_timers)
 
     def call_later(
         self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
@@ -72,12 +76,12 @@ class WindowLoop(qasync.QEventLoop):  # type: ignore[misc]
         self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         handle = asyncio.TimerHandle(when, callback, args, self, context)
-        self._exact.add(handle, when - self.time())
+        self._precise_timers.add(handle, when - self.time())
         return handle
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        self._exact.drop(handle)
+        self._precise_timers.remove(handle)
 
     def close(self) -> None:
-        self._exact.clear()
+        self._precise_timers.clear()
         super().close()

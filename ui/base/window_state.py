@@ -26,13 +26,13 @@ class WindowState:
         self._file = folder / "window.json"
         self._stored = _read(self._file)
         self._fresh = fresh
-        self._now = {name: value for name, value in self._stored.items() if self._lasts(name)}
+        self._values = {name: value for name, value in self._stored.items() if self._is_kept(name)}
         self._writer: Thread | None = None
-        self._soon = QTimer(singleShot=True, interval=0)
-        self._soon.timeout.connect(self._save)
+        self._save_timer = QTimer(singleShot=True, interval=0)
+        self._save_timer.timeout.connect(self._save)
 
     def text(self, name: str, default: str = "") -> str:
-        return self._now.get(name, default)
+        return self._values.get(name, default)
 
     def number(self, name: str, default: float) -> float:
         try:
@@ -41,12 +41,12 @@ class WindowState:
             return default
 
     def set_text(self, name: str, value: str) -> None:
-        if self._now.get(name, "") == value:
+        if self._values.get(name, "") == value:
             return
-        _put(self._now, name, value)
-        if self._lasts(name):
+        _put(self._values, name, value)
+        if self._is_kept(name):
             _put(self._stored, name, value)
-            self._soon.start()  # combines all changes of one iteration of the event loop into one write
+            self._save_timer.start()  # combines all changes of one iteration of the event loop into one write
 
     def blob(self, name: str) -> QByteArray:
         return QByteArray.fromBase64(QByteArray(self.text(name).encode()))
@@ -72,13 +72,13 @@ class WindowState:
 
     def flush(self) -> None:
         """Write pending changes, and wait until they are on disk."""
-        if self._soon.isActive():
-            self._soon.stop()
+        if self._save_timer.isActive():
+            self._save_timer.stop()
             self._save()
         if self._writer:
             self._writer.join()
 
-    def _lasts(self, name: str) -> bool:
+    def _is_kept(self, name: str) -> bool:
         return not self._fresh or name.startswith(DURABLE)
 
     def _save(self) -> None:
@@ -104,7 +104,9 @@ def _read(file: Path) -> dict[str, str]:
         return _read_older(file.with_suffix(".ini"))
     except (OSError, ValueError):
         return {}
-    return {name: value for name, value in values.items() if isinstance(value, str)} if isinstance(values, dict) else {}
+    if not isinstance(values, dict):
+        return {}
+    return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
 def _read_older(file: Path) -> dict[str, str]:
@@ -112,18 +114,20 @@ def _read_older(file: Path) -> dict[str, str]:
     if not file.exists():
         return {}
     settings = QSettings(str(file), QSettings.Format.IniFormat)
-    values = {name: settings.value(name) for name in settings.allKeys()}
-    return {
-        name: _as_text(value) if isinstance(value, QByteArray) else value
-        for name, value in values.items()
-        if isinstance(value, str | QByteArray)
-    }
+    values: dict[str, str] = {}
+    for name in settings.allKeys():
+        value = settings.value(name)
+        if isinstance(value, QByteArray):
+            values[name] = _as_text(value)
+        elif isinstance(value, str):
+            values[name] = value
+    return values
 
 
-def _write(file: Path, values: dict[str, str], before: Thread | None) -> None:
-    """Write the file after the thread `before` has ended. Write errors are ignored."""
-    if before:
-        before.join()
+def _write(file: Path, values: dict[str, str], earlier_writer: Thread | None) -> None:
+    """Write the file after an earlier writer has ended. Write errors are ignored."""
+    if earlier_writer:
+        earlier_writer.join()
     part = file.with_suffix(".part")
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

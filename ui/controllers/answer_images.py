@@ -14,7 +14,7 @@ from ui.base.tasks import SessionTasks
 from ui.dialogs.image_dialog import ImageDialog
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
-from ui.text.answer_images import AnswerImage, Stamp, reduced
+from ui.text.answer_images import AnswerImage, FileStamp, reduced
 from ui.widgets.image_view import MAX_BYTES, decode_image
 
 if TYPE_CHECKING:
@@ -42,15 +42,16 @@ class AnswerImageController(QObject):
             loaded = await self._bridge.ask(partial(_load, folder, path, None, None))
             if loaded is None or loaded.error:
                 raise Problem("The image cannot be shown.", loaded.error if loaded else "")
-            dialog = ImageDialog(self._window.look, path, loaded.image, loaded.stamp[1], self._window)
+            dialog = ImageDialog(self._window.look, path, loaded.image, loaded.stamp.size, self._window)
             dialog.open_requested.connect(lambda: self._view.page.file_requested.emit(path, 0))
             dialog.open()
 
         self._tasks.start(show(), "open an image")
 
-    def _load(self, path: str, known: Stamp | None) -> None:
+    def _load(self, path: str, known: FileStamp | None) -> None:
         """Load an image for the answers; for an imported session, load none, because its folder may be any folder."""
-        session, images = self._view.session, self._view.page.images
+        session = self._view.session
+        images = self._view.page.images
         row = self._window.row(session)
 
         async def load() -> None:
@@ -63,12 +64,12 @@ class AnswerImageController(QObject):
 
 
 async def _load(
-    folder: Path, path: str, known: Stamp | None, limit: QSize | None, _engine: "Engine"
+    folder: Path, path: str, known: FileStamp | None, limit: QSize | None, _engine: "Engine"
 ) -> AnswerImage | None:
     return await asyncio.to_thread(load_image, folder, path, known, limit)
 
 
-def load_image(folder: Path, path: str, known: Stamp | None, limit: QSize | None) -> AnswerImage | None:
+def load_image(folder: Path, path: str, known: FileStamp | None, limit: QSize | None) -> AnswerImage | None:
     """Read and decode an image in a folder, scaled down to `limit`.
 
     Return None if the file is still the `known` version.
@@ -79,20 +80,20 @@ def load_image(folder: Path, path: str, known: Stamp | None, limit: QSize | None
     # Imported late, so that the start of the window does not wait for it.
     from core.workspace.broker import FileBroker
 
-    stamp, nothing = (0, 0), QImage()
+    stamp = FileStamp()
     try:
         with FileBroker(folder) as broker:
-            real = broker.resolve(path)
-            if not real.startswith("..") and (status := broker.stat(real)):
-                stamp = status.st_mtime_ns, status.st_size
+            real_path = broker.resolve(path)
+            if not real_path.startswith("..") and (status := broker.stat(real_path)):
+                stamp = FileStamp(status.st_mtime_ns, status.st_size)
             if stamp == known:
                 return None
             body = broker.read(path, MAX_BYTES)
     except Problem as problem:
-        return AnswerImage(stamp, nothing, problem.details.message)
+        return AnswerImage(stamp, QImage(), problem.details.message)
     except OSError as error:
-        return AnswerImage(stamp, nothing, f"The folder cannot be opened: {error.strerror}.")
+        return AnswerImage(stamp, QImage(), f"The folder cannot be opened: {error.strerror}.")
     image = decode_image(body).image
     if image.isNull():
-        return AnswerImage(stamp, nothing, "The file is not an image that can be shown.")
+        return AnswerImage(stamp, QImage(), "The file is not an image that can be shown.")
     return AnswerImage(stamp, reduced(image, limit) if limit else image)

@@ -91,10 +91,10 @@ class ExternalAgentsController(SettingsPageController):
         self._on_listed(await self._ask(lambda engine: engine.providers_overview(fresh=False)))
 
     async def _test(self, name: str) -> None:
-        self._dialog.agents.show_result(name, _tr("Starting the agent…"), "second")
+        self._dialog.agents.show_result(name, TonedText(_tr("Starting the agent…"), "second"))
         result = await self._ask(lambda engine: engine.external_agents.test(name))
         if not self.closed:
-            self._dialog.agents.show_result(name, *_result_text(result))
+            self._dialog.agents.show_result(name, _result_text(result))
 
 
 def _result_text(result: "ExternalAgentTestResult") -> TonedText:

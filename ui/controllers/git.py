@@ -40,12 +40,12 @@ class GitController(QObject):
     def open(self) -> None:
         """Open the dialog for the repository of the session's folder."""
         row = self._window.row(self._view.session)
-        folder, title = Path(row.folder), row.title
+        folder = Path(row.folder)
         self._run_programs = False
 
         async def show() -> None:
-            status = await self._bridge.ask(partial(_status, folder, False))
-            dialog = CommitDialog(self._window.look, partial(_propose, title), self._window)
+            status = await self._bridge.ask(partial(_status, folder, self._run_programs))
+            dialog = CommitDialog(self._window.look, partial(_propose, row.title), self._window)
             self._dialog = dialog
             dialog.finished.connect(self._forget)
             self._connect(dialog, folder)
@@ -90,7 +90,7 @@ class GitController(QObject):
         """Run `work` on the repository, then pass its result to `finish` or show the error, and show the new state."""
         dialog.set_busy(True)
         try:
-            result = await self._bridge.ask(partial(_work, folder, self._run_programs, work))
+            result = await self._bridge.ask(partial(_work_on, folder, self._run_programs, work))
             self._window.notice.resolve(COMMIT)
             if self._dialog is dialog:
                 finish(result)
@@ -126,7 +126,8 @@ async def _status(folder: Path, run_programs: bool, _engine: "Engine") -> "GitSt
     return await asyncio.to_thread(GitRepository(folder, run_programs=run_programs).status)
 
 
-async def _work(folder: Path, run_programs: bool, work: Work, _engine: "Engine") -> Any:
+async def _work_on(folder: Path, run_programs: bool, work: Work, _engine: "Engine") -> Any:
+    """Call `work` with the repository of a folder in a worker thread, and return its result."""
     from core.workspace.git_repository import GitRepository
 
     return await asyncio.to_thread(work, GitRepository(folder, run_programs=run_programs))

@@ -72,14 +72,7 @@ class LocalModelsController(QObject):
             case LocalModelAction.DOWNLOAD:
                 self._awaited.add(name)
                 self._run(LocalModelAction.DOWNLOAD, name, self._tasks)
-            case (
-                LocalModelAction.PAUSE
-                | LocalModelAction.CANCEL
-                | LocalModelAction.REMOVE
-                | LocalModelAction.REFRESH
-                | LocalModelAction.ADD_FILE
-                | LocalModelAction.ADD_ADDRESS
-            ) as engine_action:
+            case engine_action:
                 self._awaited.discard(name)
                 self._run(engine_action, name, self._tasks)
 
@@ -88,7 +81,8 @@ class LocalModelsController(QObject):
         self._tasks.start(self._add_files(paths), "add a model file")
 
     async def _add_files(self, paths: Sequence[str]) -> None:
-        added, problems = "", []
+        added = ""
+        problems: list[Problem] = []
         for path in paths:
             try:
                 added = await self._bridge.ask(partial(_add_file, path))
@@ -109,15 +103,7 @@ class LocalModelsController(QObject):
                 pass
             case LocalModelAction.USE:
                 self._settings.tasks.start(self._set_default(name), "use a local model")
-            case (
-                LocalModelAction.DOWNLOAD
-                | LocalModelAction.PAUSE
-                | LocalModelAction.CANCEL
-                | LocalModelAction.REMOVE
-                | LocalModelAction.REFRESH
-                | LocalModelAction.ADD_FILE
-                | LocalModelAction.ADD_ADDRESS
-            ) as engine_action:
+            case engine_action:
                 self._run(engine_action, name, self._settings.tasks)
         self._show_in_settings()  # because a dialog that has just been opened does not show the models yet
 
@@ -125,13 +111,13 @@ class LocalModelsController(QObject):
         tasks.start(self._bridge.ask(partial(_engine_work(action), name)), f"{action} a local model")
 
     def _on_changed(self, states: LocalModelStates) -> None:
-        before = {row.name for row in self._states.rows if row.is_available}
+        available_before = {row.name for row in self._states.rows if row.is_available}
         self._states = states
         self._window.start.show_local_models(states)
         self._show_in_settings()
-        new = [row for row in states.rows if row.is_available and row.name not in before]
-        for row in new:
-            if row.name in self._awaited:
+        for row in states.rows:
+            is_new = row.is_available and row.name not in available_before
+            if is_new and row.name in self._awaited:
                 self._awaited.discard(row.name)
                 self._window.toast.show_message(_tr("{} is ready.").format(row.title))
                 self._tasks.start(self._use(row.name, only_if_unset=True), "use a local model")

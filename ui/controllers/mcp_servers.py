@@ -1,6 +1,7 @@
 """Carries out the actions of the MCP servers settings page: add, test, enable, configure and remove servers."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QUrl, Signal
@@ -91,9 +92,9 @@ class McpServersController(SettingsPageController):
         """Add servers one by one. At the first error, stop and show it in the dialog, which stays open."""
         dialog.show_starting()
         for imported in servers:
+            open_page = self._browser.requested.emit if dialog.signs_in else None
             try:
-                open_page = self._browser.requested.emit if dialog.signs_in else None
-                result = await self._ask(_adding(imported, open_page))
+                result = await self._ask(partial(_add_server, imported, open_page))
             except Problem as problem:
                 dialog.show_error(problem.details)
                 return
@@ -164,11 +165,12 @@ class McpServersController(SettingsPageController):
             page.show_outcome(server, outcome)
             await self._reload()
 
-    async def _set_enabled(self, server: str, tool: str, on: bool) -> None:
-        await self._ask(lambda engine: engine.mcp_servers.set_enabled(server, tool, on))
+    async def _set_enabled(self, server: str, tool: str, enabled: bool) -> None:
+        """Enable or disable a tool of a server; for an empty `tool`, the whole server."""
+        await self._ask(lambda engine: engine.mcp_servers.set_enabled(server, tool, enabled))
         self._forget_outcome(server)
-        name = f"{server}, {tool}" if tool else server
-        self._show_message((_tr("Enabled {} for new runs.") if on else _tr("Disabled {} for new runs.")).format(name))
+        message = _tr("Enabled {} for new runs.") if enabled else _tr("Disabled {} for new runs.")
+        self._show_message(message.format(f"{server}, {tool}" if tool else server))
         await self._reload()
 
     def _confirm_removal(self, server: str) -> None:
@@ -200,11 +202,10 @@ async def _overview(engine: "Engine") -> "McpOverview":
     return await engine.mcp_servers.overview(tuple(folders)[:MAX_FOLDERS])
 
 
-def _adding(
-    imported: "ImportedMcpServer", open_page: Callable[[str], None] | None
-) -> "Callable[[Engine], Awaitable[McpTestResult]]":
-    """Return a function that adds a server when it is called with the engine."""
-    return lambda engine: engine.mcp_servers.add(
+async def _add_server(
+    imported: "ImportedMcpServer", open_page: Callable[[str], None] | None, engine: "Engine"
+) -> "McpTestResult":
+    return await engine.mcp_servers.add(
         imported.server,
         imported.secrets,
         allow_missing_secrets=bool(imported.missing_secrets),
@@ -214,8 +215,8 @@ def _adding(
 
 async def _loses_sign_in(engine: "Engine", server: str) -> bool:
     """Return whether the user is signed in to a server and its tokens are not stored in a keyring."""
-    signed_in = any(one.oauth for one in engine.mcp_servers.list() if one.name == server)
-    return signed_in and not await engine.mcp_servers.keeps_sign_in(server)
+    is_signed_in = any(listed.oauth for listed in engine.mcp_servers.list() if listed.name == server)
+    return is_signed_in and not await engine.mcp_servers.keeps_sign_in(server)
 
 
 async def _log_tail(engine: "Engine", server: str) -> str:

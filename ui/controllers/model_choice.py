@@ -70,7 +70,8 @@ class ModelController(QObject):
 
         For an external agent, show a menu with the agent's own settings instead.
         """
-        session, hint = self._session, QCoreApplication.translate("models", "Search models")
+        session = self._session
+        hint = QCoreApplication.translate("models", "Search models")
 
         async def look() -> None:
             entries = await self._bridge.ask(partial(_entries, session))

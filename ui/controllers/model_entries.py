@@ -16,20 +16,28 @@ if TYPE_CHECKING:
 
 def model_entries(overview: "ProvidersOverview", tiers: Tiers, current: str) -> list[PaletteEntry]:
     """Return an entry for each model, the current one first, followed by one for each tier that has models."""
-    entries = [
-        _entry(model.name, " · ".join((visible(row.title or row.name), model_facts(model), api_key_text(row))), current)
-        for row in overview.providers
-        for model in row.models
-    ]
+    entries: list[PaletteEntry] = []
+    for row in overview.providers:
+        for model in row.models:
+            detail = " · ".join((visible(row.title or row.name), model_facts(model), api_key_text(row)))
+            entries.append(_entry(model.name, detail, current))
     if current and not any(entry.id == current for entry in entries):
         entries.append(_entry(current, "", current))
     entries.sort(key=lambda entry: entry.id != current)
-    named = {"small": tiers.small, "mid": tiers.mid, "frontier": tiers.frontier}
-    filled = {name: ", ".join(models) for name, models in named.items() if models}
-    if filled:
-        entries.append(_entry(AUTO, _tr("each step uses the tier that it needs"), current, _tr("Tiers: automatic")))
+    return [*entries, *_tier_entries(tiers, current)]
+
+
+def _tier_entries(tiers: Tiers, current: str) -> list[PaletteEntry]:
+    """Return an entry for the automatic choice of a tier, and one for each tier that has models."""
+    models_by_tier = {"small": tiers.small, "mid": tiers.mid, "frontier": tiers.frontier}
     texts = {"small": _tr("Tier: small"), "mid": _tr("Tier: medium"), "frontier": _tr("Tier: frontier")}
-    return entries + [_entry(name, models, current, texts[name]) for name, models in filled.items()]
+    entries = [
+        _entry(tier, ", ".join(models), current, text=texts[tier]) for tier, models in models_by_tier.items() if models
+    ]
+    if not entries:
+        return []
+    automatic_detail = _tr("each step uses the tier that it needs")
+    return [_entry(AUTO, automatic_detail, current, text=_tr("Tiers: automatic")), *entries]
 
 
 def model_facts(model: "ModelRow") -> str:
@@ -45,9 +53,17 @@ def model_facts(model: "ModelRow") -> str:
     return " · ".join(part for part in (window, price, tools, _tr("images") if model.images else "") if part)
 
 
-def _entry(name: str, detail: str, current: str, text: str = "") -> PaletteEntry:
-    mark = _tr("in use") if name == current else ""
-    return PaletteEntry(name, text or visible(name), detail, mark, "cpu", "accent" if mark else "second")
+def _entry(model: str, detail: str, current: str, *, text: str = "") -> PaletteEntry:
+    """Return the entry of a model or tier. Without a `text`, the name of the model is shown."""
+    is_current = model == current
+    return PaletteEntry(
+        id=model,
+        text=text or visible(model),
+        detail=detail,
+        keys=_tr("in use") if is_current else "",
+        icon="cpu",
+        token="accent" if is_current else "second",
+    )
 
 
 def _tr(text: str) -> str:

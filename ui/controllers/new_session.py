@@ -56,7 +56,7 @@ class NewSessionController:
         start.form.folder_chosen.connect(lambda folder: tasks.start(self._check_worktree(folder), "look into a folder"))
         start.form.set_folder(window.state.text("folder"))
         self.drop = DropFilter(window)
-        self.drop.dropped.connect(self.begin_in)
+        self.drop.folder_dropped.connect(self.begin_in)
 
     def begin_in(self, folder: str) -> None:
         """Show the start screen with this folder. Called when a folder is dropped on the window."""
@@ -80,7 +80,8 @@ class NewSessionController:
         await self._load_models()
 
     async def _load_models(self) -> None:
-        start, form = self._window.start, self._window.start.form
+        start = self._window.start
+        form = start.form
         model = await self._bridge.ask(_default_model)
         if model and not form.isVisibleTo(start):
             start.show_providers((), model)  # the user can write the task before the providers have answered
@@ -103,7 +104,8 @@ class NewSessionController:
 
         async def load() -> None:
             if folder := form.folder:
-                form.completion.set_results(*await self._bridge.ask(partial(list_completions, folder)))
+                completions = await self._bridge.ask(partial(list_completions, folder))
+                form.completion.set_results(completions.mentions, completions.commands)
 
         self._tasks.start(load(), "list files")
 
@@ -158,9 +160,9 @@ def _offers(overview: "ProvidersOverview", agent_models: tuple[str, ...]) -> lis
     offers = [ProviderOffer("agent", _tr("External agents"), agent_models)] if agent_models else []
     offers += [
         ProviderOffer(
-            row.name,
-            row.title,
-            tuple(model.name for model in row.models),
+            name=row.name,
+            title=row.title,
+            models=tuple(model.name for model in row.models),
             is_local=bool(row.reachable) and not row.needs_key,
             needs_key=row.needs_key and not row.key_from,
             variable=row.key_variable,
@@ -171,17 +173,18 @@ def _offers(overview: "ProvidersOverview", agent_models: tuple[str, ...]) -> lis
 
 
 async def _usual_options(engine: "Engine") -> RunOptions:
-    now = engine.settings.current
-    return RunOptions(now.max_turns, now.max_minutes, now.max_tokens, now.max_cost)
+    settings = engine.settings.current
+    return RunOptions(
+        turns=settings.max_turns, minutes=settings.max_minutes, tokens=settings.max_tokens, cost=settings.max_cost
+    )
 
 
 async def _agents(engine: "Engine") -> list[OfferedAgent]:
-    valid = [
-        OfferedAgent(name, engine.default_model(name) if profile.model or profile.tier else "", profile.description)
-        for name, profile in engine.profiles().items()
-    ]
-    invalid = [OfferedAgent(name, error=str(problem)) for name, problem in engine.invalid_profiles().items()]
-    return sorted(valid + invalid)
+    agents = [OfferedAgent(name, error=str(problem)) for name, problem in engine.invalid_profiles().items()]
+    for name, profile in engine.profiles().items():
+        model = engine.default_model(name) if profile.model or profile.tier else ""
+        agents.append(OfferedAgent(name, model, profile.description))
+    return sorted(agents)
 
 
 async def _recent_folders(engine: "Engine") -> list[str]:

@@ -13,6 +13,7 @@ from ui.settings.settings_dialog import SettingsDialog
 from ui.settings.trust_package_dialog import TrustPackageDialog
 from ui.style.theme import Look
 from ui.widgets.confirm_dialog import ConfirmDialog
+from ui.widgets.toned_text import TonedText
 
 
 class PackagesController(SettingsPageController):
@@ -47,18 +48,20 @@ class PackagesController(SettingsPageController):
     async def _add(self, source: str, ref: str, path: str) -> None:
         page = self._dialog.packages
         page.set_busy(True)
-        page.show_outcome("", _tr("Fetching the package…"), "second")
+        page.show_adding(TonedText(_tr("Fetching the package…"), "second"))
         try:
             overview = await self._ask(lambda engine: engine.packages.add(source, ref=ref, path=path))
         except Problem as problem:
-            self._show("", str(problem), "failed")
+            if not self.closed:
+                page.show_adding(TonedText(str(problem), "failed"))
             return
         finally:
             if not self.closed:
                 page.set_busy(False)
         if not self.closed:
             page.clear()
-            self._show("", _tr("Added {}. It is not used before you trust it.").format(overview.package.name), "second")
+            added = _tr("Added {}. It is not used before you trust it.").format(overview.package.name)
+            page.show_adding(TonedText(added, "second"))
             await self._reload()
 
     async def _update(self, name: str) -> None:
@@ -86,7 +89,8 @@ class PackagesController(SettingsPageController):
         dialog.open()
 
     async def _trust(self, name: str, digest: str) -> None:
-        self._show("", "", "second")
+        if not self.closed:
+            self._dialog.packages.show_adding(TonedText("", "second"))
         self._show(name, _tr("Starting its MCP servers…"), "second")
         try:
             results = await self._ask(lambda engine: engine.packages.trust(name, digest))
@@ -123,7 +127,7 @@ class PackagesController(SettingsPageController):
 
     def _show(self, name: str, text: str, tone: str) -> None:
         if not self.closed:
-            self._dialog.packages.show_outcome(name, text, tone)
+            self._dialog.packages.show_outcome(name, TonedText(text, tone))
 
 
 def _tr(text: str) -> str:

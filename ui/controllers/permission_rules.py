@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
@@ -24,6 +24,13 @@ from ui.widgets.toned_text import TonedText
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.engine.api.policy_test import PolicyTest
+
+
+class _RulesToImport(NamedTuple):
+    """Lines about the permission lists of other agents, and those of their rules that are not saved yet."""
+
+    lines: list[str]
+    new_rules: tuple[PermissionRule, ...]
 
 
 class PermissionRulesController(SettingsPageController):
@@ -79,16 +86,16 @@ class PermissionRulesController(SettingsPageController):
 
     async def _offer_import(self) -> None:
         """Show the permission lists of other agents, and save their rules if the user agrees."""
-        lines, rules = await self._ask(partial(_rules_to_import, Path(self._folder) if self._folder else Path.home()))
+        found = await self._ask(partial(_rules_to_import, self._folder_or_home()))
         if self.closed:
             return
 
         async def save() -> None:
-            await self._ask(lambda engine: engine.add_rules(rules))
-            self._show_message(_tr("Imported {} rules. They take effect immediately.").format(len(rules)))
+            await self._ask(lambda engine: engine.add_rules(found.new_rules))
+            self._show_message(_tr("Imported {} rules. They take effect immediately.").format(len(found.new_rules)))
             await self._reload_settings()
 
-        dialog = ImportRulesDialog(self._look, lines, len(rules), self._dialog)
+        dialog = ImportRulesDialog(self._look, found.lines, len(found.new_rules), self._dialog)
         dialog.confirmed.connect(lambda: self._start(save(), "import rules"))
         dialog.open()
 
@@ -103,31 +110,37 @@ class PermissionRulesController(SettingsPageController):
         await self._reload_settings()
 
     async def _test(self, command: str) -> None:
-        folder = Path(self._folder) if self._folder else Path.home()
+        folder = self._folder_or_home()
         result = await self._ask(lambda engine: engine.test_command(command, folder, DEFAULT_MODE))
         if not self.closed:
-            self._dialog.rules.show_result(*_result_text(result))
+            self._dialog.rules.show_result(_result_text(result))
+
+    def _folder_or_home(self) -> Path:
+        return Path(self._folder) if self._folder else Path.home()
 
 
 def _result_text(result: "PolicyTest") -> TonedText:
     """Return a text that says whether a command would be allowed."""
     match result.decision:
         case Allowed(reason=reason):
-            text, tone = _tr("Allowed: {}").format(reason), "done"
+            text = _tr("Allowed: {}").format(reason)
+            tone = "done"
         case Denied(reason=reason):
-            text, tone = _tr("Denied: {}").format(reason), "failed"
-        case request:
-            text, tone = _tr("Asks you first: {}").format(request.request.reason), "waiting"
-    where = _tr("In a new session in {}, mode “Ask before edits and commands”.").format(result.folder)
-    return TonedText(f"{text}\n{where}", tone)
+            text = _tr("Denied: {}").format(reason)
+            tone = "failed"
+        case asks_first:
+            text = _tr("Asks you first: {}").format(asks_first.request.reason)
+            tone = "waiting"
+    conditions = _tr("In a new session in {}, mode “Ask before edits and commands”.").format(result.folder)
+    return TonedText(f"{text}\n{conditions}", tone)
 
 
 async def _rules(engine: "Engine") -> tuple[PermissionRule, ...]:
     return engine.rules().rules or ()
 
 
-async def _rules_to_import(folder: Path, engine: "Engine") -> tuple[list[str], tuple[PermissionRule, ...]]:
-    """Return lines about the permission lists of other agents, and those of their rules that are not saved yet."""
+async def _rules_to_import(folder: Path, engine: "Engine") -> _RulesToImport:
+    """Read the permission lists of other agents. Raise Problem if the saved rules cannot be read."""
     from core.engine.policy.permission_lists import describe_lists, new_rules
 
     saved = engine.rules()
@@ -135,7 +148,7 @@ async def _rules_to_import(folder: Path, engine: "Engine") -> tuple[list[str], t
         assert saved.error is not None
         raise Problem.from_details(saved.error)
     lists = await engine.permission_lists(folder)
-    return list(describe_lists(lists)), new_rules(lists, saved.rules)
+    return _RulesToImport(list(describe_lists(lists)), new_rules(lists, saved.rules))
 
 
 async def _tools(engine: "Engine") -> tuple[str, ...]:

@@ -184,10 +184,6 @@ class ProvidersController(SettingsPageController):
         await self._reload()
 
 
-async def _default_model(engine: "Engine") -> str:
-    return engine.settings.current.model
-
-
 async def _tiers(engine: "Engine") -> Tiers:
     return engine.settings.current.tiers
 

@@ -42,19 +42,15 @@ class RepeatController(QObject):
 
     def choose_model(self, message: Step) -> None:
         """Let the user choose a model in the palette, then repeat the run of a message with this model."""
-        session, palette = self._view.session, self._window.commands.palette
+        session = self._view.session
+        palette = self._window.commands.palette
         loading = self.tr("Looking for models…")
         palette.open_with([PaletteEntry("", loading, enabled=False)], loading, lambda _: None)
 
         async def choose() -> None:
             # The cached list is not used, because a local provider may have been started in the meantime.
-            lists = await self._bridge.ask(partial(provider_models, fresh=True))
-            current = self._window.row(session).model
-            names = sorted((name == current, title, name) for title, names in lists.items() for name in names)
-            entries = [
-                PaletteEntry(name, visible(name), self.tr("{} · used now").format(title) if used else title)
-                for used, title, name in names
-            ]
+            models_by_provider = await self._bridge.ask(partial(provider_models, fresh=True))
+            entries = self._entries(models_by_provider, self._window.row(session).model)
             if not palette.isVisible():
                 return
             if not entries:
@@ -64,6 +60,19 @@ class RepeatController(QObject):
             palette.open_with(entries, hint, partial(self._rerun, session, message))
 
         self._tasks.start(choose(), "list models")
+
+    def _entries(self, models_by_provider: dict[str, list[str]], current: str) -> list[PaletteEntry]:
+        """Return an entry for each model, ordered by provider and name; the current model is the last one."""
+        entries: list[PaletteEntry] = []
+        current_entries: list[PaletteEntry] = []
+        for title, models in sorted(models_by_provider.items()):
+            for model in sorted(models):
+                if model == current:
+                    detail = self.tr("{} · used now").format(title)
+                    current_entries.append(PaletteEntry(model, visible(model), detail))
+                else:
+                    entries.append(PaletteEntry(model, visible(model), title))
+        return [*entries, *current_entries]
 
     def _resend(self, session: str, message: Step, text: str) -> None:
         async def resend(engine: "Engine") -> str:

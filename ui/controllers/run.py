@@ -92,7 +92,8 @@ class RunViewController(QObject):
 
     def choose_prompt_size(self, size: str) -> None:
         """Set the prompt size for the next runs, and offer to undo the change."""
-        compact, full = self.tr("The next run has a compact prompt"), self.tr("The next run has the full prompt")
+        compact_text = self.tr("The next run has a compact prompt")
+        full_text = self.tr("The next run has the full prompt")
 
         async def choose() -> None:
             before = await self._bridge.ask(lambda engine: _set_prompt_size(engine, size))
@@ -101,7 +102,7 @@ class RunViewController(QObject):
                 back = self._bridge.ask(lambda engine: _set_prompt_size(engine, before))
                 self._tasks.start(back, "restore the prompt size")
 
-            self._window.toast.show_message(compact if size == "compact" else full, undo)
+            self._window.toast.show_message(compact_text if size == "compact" else full_text, undo)
 
         self._tasks.start(choose(), "choose the prompt size")
 
@@ -115,7 +116,8 @@ class RunViewController(QObject):
         self._tasks.start(fork(), "fork")
 
     def rate(self, run: int, value: str, note: str) -> None:
-        session, rating = self._session, cast("RatingValue", value)
+        session = self._session
+        rating = cast("RatingValue", value)
         self._tasks.start(
             self._bridge.ask(lambda engine: engine.history.rate(session, rating, run=run, note=note)), "rate"
         )
@@ -146,7 +148,8 @@ class RunViewController(QObject):
     def _preview_undo(self, session: str) -> None:
         async def preview() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session))
-            self._show(self._window.tr("Undo the last revert?"), plan, lambda forced: self._undo(session, forced))
+            title = self._window.tr("Undo the last revert?")
+            self._open_dialog(title, plan, lambda forced: self._undo(session, forced))
 
         self._tasks.start(preview(), "preview an undo")
 
@@ -155,13 +158,13 @@ class RunViewController(QObject):
 
         None for all files.
         """
-        folder, changes, toast = Path(self._window.row(self._session).folder), self._view.changes, self._window.toast
+        folder = Path(self._window.row(self._session).folder)
 
         async def mark() -> None:
             marked = await self._bridge.ask(lambda engine: engine.mark_reviewed(folder, reviewed))
-            changes.refresh_unreviewed()
+            self._view.changes.refresh_unreviewed()
             if not marked:
-                toast.show_message(self._window.tr("The file has changed since. Look at it again."))
+                self._window.toast.show_message(self._window.tr("The file has changed since. Look at it again."))
 
         self._tasks.start(mark(), "mark as reviewed")
 
@@ -174,10 +177,14 @@ class RunViewController(QObject):
         async def revoke() -> None:
             revoked = await self._bridge.ask(partial(_revoke_rules, rule.split()))
             self._view.decisions.mark_revoked(rule)
-            self._window.toast.show_message(
-                self.tr("Revoked the rule.") if len(revoked) < 2 else self.tr("Revoked {} rules.").format(len(revoked)),
-                lambda: self._tasks.start(restore(revoked), "undo the revocation of a rule"),
-            )
+            text = self.tr("Revoked the rule.")
+            if len(revoked) > 1:
+                text = self.tr("Revoked {} rules.").format(len(revoked))
+
+            def undo() -> None:
+                self._tasks.start(restore(revoked), "undo the revocation of a rule")
+
+            self._window.toast.show_message(text, undo)
 
         async def restore(revoked: list[str]) -> None:
             await self._bridge.ask(partial(_restore_rules, revoked))
@@ -190,36 +197,40 @@ class RunViewController(QObject):
 
         async def preview() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, only=only))
-            self._show(title, plan, lambda forced: self._revert(session, to, only, forced))
+            self._open_dialog(title, plan, lambda forced: self._revert(session, to, only, forced))
 
         self._tasks.start(preview(), "preview a revert")
 
-    def _show(self, title: str, plan: "RewindPlan", agree: Callable[[tuple[str, ...]], None]) -> None:
+    def _open_dialog(self, title: str, plan: "RewindPlan", act: Callable[[tuple[str, ...]], None]) -> None:
+        """Show what a plan would change.
+
+        If the user agrees, call `act` with the files that are to be reverted although they have changed since.
+        """
         self.dialog = RevertDialog(self._window.look, title, plan, self._window)
-        self.dialog.confirmed.connect(agree)
-        self.dialog.finished.connect(self._forget)
+        self.dialog.confirmed.connect(act)
+        self.dialog.finished.connect(self._delete_dialog)
         self.dialog.open()
 
-    def _forget(self) -> None:
+    def _delete_dialog(self) -> None:
         if self.dialog:
             self.dialog.deleteLater()
             self.dialog = None
 
     def _revert(self, session: str, to: int, only: str, forced: tuple[str, ...]) -> None:
-        async def act() -> None:
+        async def revert() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, forced, only=only))
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
             self._window.toast.show_message(self._window.tr("Files reverted"), partial(self._preview_undo, session))
 
-        self._tasks.start(act(), "revert files")
+        self._tasks.start(revert(), "revert files")
 
     def _undo(self, session: str, forced: tuple[str, ...]) -> None:
-        async def act() -> None:
+        async def undo() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session, forced))
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
             announce(self._view, self._window.tr("Revert undone"))
 
-        self._tasks.start(act(), "undo a revert")
+        self._tasks.start(undo(), "undo a revert")
 
 
 def _is_missing(folder: str) -> bool:

@@ -52,7 +52,9 @@ async def _list_schedules(engine: "Engine") -> list[Schedule]:
 async def _add_schedule(engine: "Engine", draft: ScheduleDraft) -> str:
     from core.engine.lifecycle.scheduler import ScheduleRequest
 
-    request = ScheduleRequest(draft.task, Path(draft.folder), draft.at, draft.every, draft.missed)
+    request = ScheduleRequest(
+        task=draft.task, folder=Path(draft.folder), at=draft.at, every=draft.every, missed=draft.missed
+    )
     return describe_schedule(await engine.schedules.add(request))
 
 

@@ -1,12 +1,11 @@
 """Passes the user's actions in a session view to the engine."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject
 
-from core.domain.message_files import AttachedFile
 from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.sessions import ACTIVE_STATUSES
@@ -41,7 +40,9 @@ class SessionController(QObject):
         self._view = view
         self._bridge = bridge
         self._tasks = tasks
-        page, composer, asking = view.page, view.composer, view.asking
+        page = view.page
+        composer = view.composer
+        asking = view.asking
         page.stop.connect(self.stop)
         page.interruption_resolved.connect(self.resume_after_interrupt)
         page.retry_requested.connect(self.retry)
@@ -70,21 +71,28 @@ class SessionController(QObject):
         return self._view.session
 
     def send_message(self, text: str, *, now: bool = False) -> None:
-        session, attached = self._session, self._view.composer.attached
+        session = self._session
+        attached = self._view.composer.attached
         attachments = attached.take()
 
         def restore_draft() -> None:
             self._window.restore_draft(session, text)
             attached.restore(attachments)
 
-        send = partial(_send, session, text, now, attachments)
+        async def send(engine: "Engine") -> None:
+            await engine.send_message(session, text, now=now, files=attachments)
+
         self._tasks.start(self._send_trusted(session, send, restore_draft), "say")
 
     def send_review(self, text: str) -> None:
         """Send the comments on changes as one message. If that fails, they become drafts again."""
-        session, review = self._session, self._view.changes.review
-        send, restore = partial(_send, session, text, False, []), partial(review.restore_unsent, session)
-        self._tasks.start(self._send_trusted(session, send, restore), "review")
+        session = self._session
+        review = self._view.changes.review
+
+        async def send(engine: "Engine") -> None:
+            await engine.send_message(session, text)
+
+        self._tasks.start(self._send_trusted(session, send, partial(review.restore_unsent, session)), "review")
 
     async def _send_trusted(
         self, session: str, send: "Callable[[Engine], Awaitable[object]]", restore: Callable[[], object]
@@ -94,17 +102,19 @@ class SessionController(QObject):
         A new run may read the project instructions, so the user is first asked whether to trust the folder.
         """
         row = self._window.row(session)
+        starts_run = row.folder and row.status not in ACTIVE_STATUSES
         try:
-            starts_run = row.folder and row.status not in ACTIVE_STATUSES
-            if starts_run and not await confirm_folder_trust(
-                self._window, self._bridge, row.folder, ask_if_undecided=False
-            ):
+            if starts_run and not await self._confirm_trust(row.folder):
                 restore()
                 return
             await self._bridge.ask(send)
         except Problem:
             restore()
             raise
+
+    async def _confirm_trust(self, folder: str) -> bool:
+        """Ask about a trusted folder whose project instructions have changed. Return False if the user cancels."""
+        return await confirm_folder_trust(self._window, self._bridge, folder, ask_if_undecided=False)
 
     def list_files(self) -> None:
         """Load the completions for the composer: files, custom commands, MCP resources and prompts."""
@@ -131,10 +141,11 @@ class SessionController(QObject):
         self._tasks.start(self._bridge.ask(lambda engine: engine.resume(session, resolution)), "settle")
 
     def retry(self) -> None:
-        session, folder = self._session, self._window.row(self._session).folder
+        session = self._session
+        folder = self._window.row(session).folder
 
         async def begin() -> None:
-            if await confirm_folder_trust(self._window, self._bridge, folder, ask_if_undecided=False):
+            if await self._confirm_trust(folder):
                 await self._bridge.ask(lambda engine: engine.run_again(session))
 
         self._tasks.start(begin(), "try again")
@@ -144,15 +155,11 @@ class SessionController(QObject):
         self._tasks.start(self._bridge.ask(lambda engine: engine.set_mode(session, mode)), "set the mode")
 
 
-async def _send(session: str, text: str, now: bool, files: Sequence[AttachedFile], engine: "Engine") -> None:
-    await engine.send_message(session, text, now=now, files=files)
-
-
 async def _mcp_completions(engine: "Engine") -> Completions:
     """Return the resources of the MCP servers and, as commands, their prompts."""
     offered = await engine.mcp_servers.mentions()
-    prompts = {
-        prompt.mention_text: " ".join((*(f"<{name}>" for name in prompt.arguments), prompt.description))
-        for prompt in offered.prompts
-    }
-    return Completions(mentions=[resource.mention_text for resource in offered.resources], commands=prompts)
+    commands: dict[str, str] = {}
+    for prompt in offered.prompts:
+        placeholders = [f"<{name}>" for name in prompt.arguments]
+        commands[prompt.mention_text] = " ".join([*placeholders, prompt.description])
+    return Completions(mentions=[resource.mention_text for resource in offered.resources], commands=commands)

@@ -31,7 +31,8 @@ class _ExportProgress:
     size: int = 1
 
     def update(self, done: int, size: int) -> None:
-        self.done, self.size = done, size
+        self.done = done
+        self.size = size
 
 
 class ExportController(QObject):

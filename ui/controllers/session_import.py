@@ -40,7 +40,8 @@ class _FileProgress:
     session: str = ""
 
     def update(self, done: int, size: int) -> None:
-        self.done, self.size = done, size
+        self.done = done
+        self.size = size
 
     def begin(self, session: str) -> None:
         self.session = self.session or session

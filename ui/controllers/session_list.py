@@ -65,9 +65,9 @@ class SessionListController:
             ) as change:
                 self._tasks.start(self._run_and_toast(change, sessions), change)
             case SessionAction.DELETE:
-                self._confirm(sessions)
+                self._confirm_deletion(sessions)
             case SessionAction.EMPTY_TRASH:
-                self._confirm(None)
+                self._confirm_deletion(None)
             case SessionAction.FORK:
                 self._tasks.start(self._fork(sessions[0]), "fork")
             case SessionAction.REPLAY:
@@ -122,17 +122,17 @@ class SessionListController:
         """Open a terminal in the folder of a session."""
         await self._bridge.ask(partial(open_terminal_in, Path(self._window.row(session).folder)))
 
-    def _confirm(self, sessions: Sequence[str] | None) -> None:
+    def _confirm_deletion(self, sessions: Sequence[str] | None) -> None:
         """Ask whether to delete these sessions or, if there are none, everything in the trash."""
         title = _tr("Delete permanently?") if sessions else _tr("Empty the trash?")
         text = _tr("All messages and steps are deleted. This cannot be undone. Files in your folders are kept.")
 
-        def act() -> None:
-            self._tasks.start(self._empty(sessions), "empty the trash")
+        def delete() -> None:
+            self._tasks.start(self._delete(sessions), "empty the trash")
 
-        ConfirmDialog(self._window.look, title, text, _tr("Delete permanently"), act, self._window).open()
+        ConfirmDialog(self._window.look, title, text, _tr("Delete permanently"), delete, self._window).open()
 
-    async def _empty(self, sessions: Sequence[str] | None) -> None:
+    async def _delete(self, sessions: Sequence[str] | None) -> None:
         deleted = await self._bridge.ask(lambda engine: engine.archive.empty_trash(sessions))
         count = len(deleted)
         message = _tr("Deleted 1 session.") if count == 1 else _tr("Deleted {} sessions.").format(count)
@@ -142,15 +142,21 @@ class SessionListController:
 async def _apply_action(action: SessionAction, sessions: tuple[str, ...], engine: "Engine") -> tuple[str, ...]:
     """Apply an action, and return the sessions that it has changed. Called on the engine's thread."""
     archive = engine.archive
-    actions = {
-        SessionAction.PIN: partial(archive.pin, sessions),
-        SessionAction.UNPIN: partial(archive.pin, sessions, False),
-        SessionAction.ARCHIVE: partial(archive.archive, sessions),
-        SessionAction.UNARCHIVE: partial(archive.archive, sessions, False),
-        SessionAction.TRASH: partial(archive.trash, sessions),
-        SessionAction.RESTORE: partial(archive.restore, sessions),
-    }
-    return await actions[action]()
+    match action:
+        case SessionAction.PIN:
+            return await archive.pin(sessions)
+        case SessionAction.UNPIN:
+            return await archive.pin(sessions, on=False)
+        case SessionAction.ARCHIVE:
+            return await archive.archive(sessions)
+        case SessionAction.UNARCHIVE:
+            return await archive.archive(sessions, on=False)
+        case SessionAction.TRASH:
+            return await archive.trash(sessions)
+        case SessionAction.RESTORE:
+            return await archive.restore(sessions)
+        case _:
+            raise ValueError(action)
 
 
 def _toast_text(action: SessionAction, count: int) -> str:

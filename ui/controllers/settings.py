@@ -55,7 +55,7 @@ class SettingsController(QObject):
         self._folder = folder
         self.tasks = Tasks(self._show_error, self._resolve_error, tasks)
         self._snapshot: SettingsSnapshot | None = None
-        self._changes = 0
+        self._change_count = 0
         self._dialog: SettingsDialog | None = None
         self._page_controllers: Sequence[SettingsPageController] = ()
         self._removed_profiles: list[ProfileFile] = []  # they can be restored until Journeyman quits
@@ -71,11 +71,7 @@ class SettingsController(QObject):
 
     def change(self, name: str, value: Any) -> None:
         """Store a setting in the background. Called for changes outside of the dialog too, such as a new text size."""
-        self.tasks.start(self._change(name, value), f"set {name}")
-
-    async def store(self, name: str, value: Any) -> None:
-        """Store a setting, and return when that is done."""
-        await self._change(name, value)
+        self.tasks.start(self.store(name, value), f"set {name}")
 
     def show_local_models(self, states: LocalModelStates) -> None:
         """Show the local models in the dialog if it is open."""
@@ -128,7 +124,7 @@ class SettingsController(QObject):
         self._window.status.servers_changed.connect(servers.refresh)
         return (
             servers,
-            ProvidersController(look, dialog, bridge, tasks, self._change, self._read, self.providers_listed.emit),
+            ProvidersController(look, dialog, bridge, tasks, self.store, self._read, self.providers_listed.emit),
             SchedulesController(look, dialog, bridge, tasks),
             ExternalAgentsController(look, dialog, bridge, tasks, self._read, self.providers_listed.emit),
             AgentProfilesController(
@@ -154,27 +150,31 @@ class SettingsController(QObject):
             self._dialog.restyle(look)
 
     def _session_folder(self) -> str:
-        session, index = self._window.selection.session, self._window.session_index
-        return index.row(session).folder if session in index else ""
+        session = self._window.selection.session
+        return self._window.session_index.row(session).folder
 
     async def _read(self) -> None:
         """Read the data for the dialog, and show it, unless the user has changed a setting in the meantime."""
-        dialog, changes = self._dialog, self._changes
+        dialog = self._dialog
+        change_count = self._change_count
         snapshot = await self._bridge.ask(_load_snapshot)
-        if self._changes == changes:
-            if self._dialog is not None and self._dialog is dialog and snapshot != self._snapshot:
-                self._dialog.refresh(snapshot)
-            self._snapshot = snapshot
+        if self._change_count != change_count:
+            return
+        if self._dialog is not None and self._dialog is dialog and snapshot != self._snapshot:
+            self._dialog.refresh(snapshot)
+        self._snapshot = snapshot
 
-    async def _count(self) -> None:
+    async def _show_data(self) -> None:
+        """Count the stored data, and show the figures in the dialog."""
         dialog = self._dialog
         data = await self._bridge.ask(partial(_data_state, self._folder))
         if self._dialog is not None and self._dialog is dialog:
             self._dialog.show_data(data)
 
-    async def _change(self, name: str, value: Any) -> None:
-        self._changes += 1
-        await self._bridge.ask(partial(_changed, name, value))
+    async def store(self, name: str, value: Any) -> None:
+        """Store a setting, and return when that is done."""
+        self._change_count += 1
+        await self._bridge.ask(partial(_store_setting, name, value))
         self._note_change(name, value)
         if self._dialog is not None:
             self._dialog.show_message(_tr("Saved. Changes take effect immediately."))
@@ -201,7 +201,7 @@ class SettingsController(QObject):
     def _run_data_action(self, action: str, name: str) -> None:
         match DataAction(action):
             case DataAction.COUNT:
-                self.tasks.start(self._count(), "count the stored data")
+                self.tasks.start(self._show_data(), "count the stored data")
             case DataAction.BACK_UP:
                 self.tasks.start(self._back_up(), "back up")
             case DataAction.CHECK:
@@ -230,13 +230,13 @@ class SettingsController(QObject):
     async def _back_up(self) -> None:
         backup = await self._bridge.ask(lambda engine: engine.back_up())
         self._show_message(_tr("Backed up to {}").format(backup.summary))
-        await self._count()
+        await self._show_data()
 
     async def _check(self) -> None:
         report = await self._bridge.ask(lambda engine: engine.check_integrity())
         if not report.errors:
             self._show_message(_tr("Every page was read. There is no damage."))
-            await self._count()
+            await self._show_data()
             return
         title = _tr("The data file is damaged")
         text = _tr(
@@ -252,7 +252,7 @@ class SettingsController(QObject):
         result = await self._bridge.ask(lambda engine: engine.compact())
         compacted = _tr("Compacted the database from {before} to {after}.")
         self._show_message(compacted.format(before=size(result.before), after=size(result.after)))
-        await self._count()
+        await self._show_data()
 
     def _open_session(self, session: str) -> None:
         if self._dialog is not None:
@@ -268,36 +268,40 @@ class SettingsController(QObject):
 
 
 async def _load_snapshot(engine: "Engine") -> SettingsSnapshot:
-    rules = engine.rules()
-    why = f"{rules.error.message} {rules.error.cause}" if rules.error else ""
-    return SettingsSnapshot(engine.settings.current, rules.rules, why)
+    saved = engine.rules()
+    error = f"{saved.error.message} {saved.error.cause}" if saved.error else ""
+    return SettingsSnapshot(engine.settings.current, saved.rules, error)
 
 
 async def _data_state(folder: str, engine: "Engine") -> DataState:
-    figures, rows = await engine.table_statistics(), engine.sessions()
+    statistics = await engine.table_statistics()
+    rows = engine.sessions()
+    report = engine.last_integrity_check()
     return DataState(
         folder=folder,
-        stored=figures.disk_bytes,
-        events=figures.rows["event"],
+        stored=statistics.disk_bytes,
+        events=statistics.rows["event"],
         sessions=len(rows),
         trashed=sum(1 for row in rows if row.trashed),
         backups=tuple(engine.backup_names()),
         largest=tuple(await engine.session_sizes()),
-        checked_at=report.at if (report := engine.last_integrity_check()) else 0,
+        checked_at=report.at if report else 0,
     )
 
 
-async def _changed(name: str, value: Any, engine: "Engine") -> None:
-    for model in _named(name, value):
+async def _store_setting(name: str, value: Any, engine: "Engine") -> None:
+    for model in _models_in_setting(name, value):
         engine.providers.check(model)
     engine.settings.change(**{name: value})
 
 
-def _named(name: str, value: Any) -> list[str]:
+def _models_in_setting(name: str, value: Any) -> list[str]:
     """Return the models that the value of a setting names, so that an unknown provider is found before it is stored."""
     if name == "tiers":
         return [*value.small, *value.mid, *value.frontier]
-    return [value] if name == "model" and value and value not in TIER_NAMES else []
+    if name == "model" and value and value not in TIER_NAMES:
+        return [value]
+    return []
 
 
 def _tr(text: str) -> str:

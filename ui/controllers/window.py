@@ -84,7 +84,8 @@ class WindowController(QObject):
     def search(self, text: str) -> None:
         async def search_sessions() -> None:
             hits = await self._bridge.ask(lambda engine: engine.search(text))
-            query, folder = parse_query(text), self._window.row(self._window.selection.session).folder
+            query = parse_query(text)
+            folder = self._window.row(self._window.selection.session).folder
             words = "" if query.filters else query.words  # filters apply only to sessions, so nothing else is searched
             items = await self._bridge.ask(lambda engine: search_pages(engine, words, folder))
             self._window.sessions.show_hits(text, [SessionHit(hit.session, hit.text, hit.seq) for hit in hits], items)

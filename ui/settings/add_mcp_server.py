@@ -14,6 +14,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
+from ui.widgets.column import column_in
 from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit, show_form_error, show_input_error
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.input_dialog import InputDialog
@@ -36,11 +37,11 @@ class AddMcpServerDialog(InputDialog):
         self.setWindowTitle(self.tr("Add MCP server"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._source = TextField(look.fonts.mono, max_lines=10, min_lines=3)
-        self._values = TextField(look.fonts.mono, max_lines=4, min_lines=2)
         self._source.setObjectName("add_tool.what")
         self._source.setAccessibleName(self.tr("Command, URL or JSON"))
         sources = ("npx -y @example/files ~/notes", "https://tools.example.org/mcp", '{"mcpServers": {…}}')
         self._source.setPlaceholderText(self.tr("\nor ").join(sources))
+        self._values = TextField(look.fonts.mono, max_lines=4, min_lines=2)
         self._values.setObjectName("add_tool.keys")
         self._values.setAccessibleName(self.tr("Environment variables or headers"))
         values = ("API_KEY=…", "Authorization=Bearer ${TOKEN}")
@@ -91,23 +92,20 @@ class AddMcpServerDialog(InputDialog):
         source = self._source.stripped_text()
         if source.startswith(JSON_STARTS):
             return parse_servers(source, self._name.text().strip())
-        return (
-            server_from_input(
-                self._name.text().strip(), source, self._values.stripped_text(), self._allow_http.isChecked()
-            ),
-        )
+        name = self._name.text().strip()
+        return (server_from_input(name, source, self._values.stripped_text(), self._allow_http.isChecked()),)
 
     def _update_state(self) -> None:
         """Parse what the user has entered, and show which servers it would add, or why it is invalid."""
         source = self._source.stripped_text()
-        pasted = source.startswith(JSON_STARTS)
-        for part in self._typed_rows:
-            part.setVisible(not pasted)
-        self._allow_http.setVisible(not pasted and is_unencrypted(source))
-        self._oauth.setVisible(not pasted and source.startswith(("http://", "https://")))
+        is_json = source.startswith(JSON_STARTS)
+        for widget in self._widgets_without_json:
+            widget.setVisible(not is_json)
+        self._allow_http.setVisible(not is_json and is_unencrypted(source))
+        self._oauth.setVisible(not is_json and source.startswith(("http://", "https://")))
         error = ""
         servers: tuple[ImportedMcpServer, ...] = ()
-        if source and (pasted or self._name.text().strip()):
+        if source and (is_json or self._name.text().strip()):
             try:
                 servers = self._parse()
             except Problem as problem:
@@ -144,9 +142,7 @@ class AddMcpServerDialog(InputDialog):
         cancel = Button(self._look, self.tr("Cancel"), name="add_tool.cancel")
         cancel.clicked.connect(self.reject)
         content = QWidget()
-        inner = QVBoxLayout(content)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(10)
+        inner = column_in(content, spacing=10)
         inner.addWidget(label(about, fonts.text, "second", wrap=True))
         inner.addWidget(label(warning, fonts.text, "waiting", name="add_tool.warning", wrap=True))
         inner.addLayout(form)
@@ -176,29 +172,24 @@ class AddMcpServerDialog(InputDialog):
             "Values are saved in the system keyring, or without one kept until you quit. ${TOKEN} stands for your "
             "environment variable TOKEN."
         )
-        rows = (
-            (self.tr("Command, URL\nor JSON"), _well(self._source), ""),
-            (self.tr("Name"), self._name, self.tr("Lowercase letters, digits and hyphens.")),
-            (self.tr("Environment\nor headers"), _well(self._values), values_hint),
-        )
-        widgets: list[QWidget] = []
-        for title, field, hint in rows:
-            row = [label(title, self._look.fonts.text), _with_hint(self._look, field, hint)]
-            form.addRow(*row)
-            widgets += row
-        self._typed_rows = widgets[2:]
+        fonts = self._look.fonts
+        name_title = label(self.tr("Name"), fonts.text)
+        name = _with_hint(self._look, self._name, self.tr("Lowercase letters, digits and hyphens."))
+        values_title = label(self.tr("Environment\nor headers"), fonts.text)
+        values = _with_hint(self._look, _well(self._values), values_hint)
+        form.addRow(label(self.tr("Command, URL\nor JSON"), fonts.text), _well(self._source))
+        form.addRow(name_title, name)
+        form.addRow(values_title, values)
+        self._widgets_without_json = (name_title, name, values_title, values)
         return form
 
 
 def _with_hint(look: Look, field: QWidget, hint: str) -> QWidget:
-    """Return the field with a hint below; without a hint, the field itself."""
+    """Return a column with a field and a hint below it."""
     container = QWidget()
-    column = QVBoxLayout(container)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(3)
+    column = column_in(container, spacing=3)
     column.addWidget(field)
-    if hint:
-        column.addWidget(label(hint, look.fonts.second, "second", wrap=True))
+    column.addWidget(label(hint, look.fonts.second, "second", wrap=True))
     return container
 
 

@@ -1,5 +1,6 @@
 """The Add provider dialog: the name, API format and base URL of a provider."""
 
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -17,12 +18,12 @@ from ui.widgets.drop_down import DropDown
 from ui.widgets.input_dialog import InputDialog
 from ui.widgets.labels import label
 
-API_FORMATS: Final[tuple[tuple[ApiFormat, str], ...]] = (
-    ("chat", "OpenAI Chat Completions (most providers)"),
-    ("responses", "OpenAI Responses"),
-    ("anthropic", "Anthropic Messages"),
-    ("ollama", "Ollama"),
-)
+API_FORMATS: Final[Mapping[ApiFormat, str]] = {
+    "chat": "OpenAI Chat Completions (most providers)",
+    "responses": "OpenAI Responses",
+    "anthropic": "Anthropic Messages",
+    "ollama": "Ollama",
+}
 
 
 class AddProviderDialog(InputDialog):
@@ -50,7 +51,7 @@ class AddProviderDialog(InputDialog):
         self._api_format = DropDown(name="add_provider.api", title=self.tr("API format"), font=look.fonts.text)
         self._api_format.setMinimumHeight(look.size(28))
         self._api_format.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        for api_format, text in API_FORMATS:
+        for api_format, text in API_FORMATS.items():
             self._api_format.addItem(self.tr(text), api_format)
         self._allow_http = CheckBox(
             look,
@@ -105,13 +106,10 @@ class AddProviderDialog(InputDialog):
         form = QFormLayout()
         form.setSpacing(8)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        for text, field in (
-            (self.tr("Name"), self._name),
-            (self.tr("API format"), self._api_format),
-            (self.tr("Base URL"), self._url),
-            (self.tr("API key variable"), self._variable),
-        ):
-            form.addRow(label(text, fonts.text), field)
+        form.addRow(label(self.tr("Name"), fonts.text), self._name)
+        form.addRow(label(self.tr("API format"), fonts.text), self._api_format)
+        form.addRow(label(self.tr("Base URL"), fonts.text), self._url)
+        form.addRow(label(self.tr("API key variable"), fonts.text), self._variable)
         cancel = Button(self._look, self.tr("Cancel"), name="add_provider.cancel")
         cancel.clicked.connect(self.reject)
         column = QVBoxLayout(self)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from core.engine.prompting.profile_files import ProfileFile
     from core.engine.prompting.profiles import AgentProfile
 
-TIERS: Final = (("", "None"), ("small", "Small"), ("mid", "Mid"), ("frontier", "Frontier"), ("auto", "Auto"))
-SIZE: Final = (640, 620)
+TIERS: Final = {"": "None", "small": "Small", "mid": "Mid", "frontier": "Frontier", "auto": "Auto"}
+WIDTH: Final = 640
+HEIGHT: Final = 620
 INSTRUCTION_LINES: Final = 6
 LIST_LINES: Final = 2
 
@@ -65,7 +66,8 @@ class AgentProfileDialog(InputDialog):
         (self._instructions if file else self._name).setFocus()
 
     def _add_identity_rows(self) -> None:
-        profile, file = self._profile, self._file
+        profile = self._profile
+        file = self._file
         self._name = self._line("name", self.tr("Name"), file.name if file else "", "proofreader")
         self._name.setReadOnly(file is not None)
         calls_itself = "" if file and profile.name == file.name else profile.name
@@ -88,10 +90,11 @@ class AgentProfileDialog(InputDialog):
         )
 
     def _add_model_rows(self) -> None:
-        look, profile = self._look, self._profile
+        look = self._look
+        profile = self._profile
         self._tier = DropDown(name="profile.tier", font=look.fonts.text)
         self._tier.setMinimumHeight(look.size(28))
-        for value, text in TIERS:
+        for value, text in TIERS.items():
             self._tier.addItem(self.tr(text), value)
         self._tier.setCurrentIndex(self._tier.findData(profile.tier))
         self._add_row(self.tr("Model tier"), self._tier, self._tier)
@@ -217,7 +220,7 @@ class AgentProfileDialog(InputDialog):
         column.addWidget(FittingScrollArea(content), 1)
         column.addWidget(self._error)
         column.addLayout(button_row(cancel, self._save))
-        resize_in_screen(self, self._look.size(SIZE[0]), self._look.size(SIZE[1]))
+        resize_in_screen(self, self._look.size(WIDTH), self._look.size(HEIGHT))
 
 
 def _has_name_and_value(line: str) -> bool:

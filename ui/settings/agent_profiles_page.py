@@ -81,7 +81,8 @@ class AgentProfilesPage(QWidget):
         announce(self, _removed_text(name))
 
     def _row(self, file: "ProfileFile") -> QWidget:
-        look, frame = self._look, styled_frame("well")
+        look = self._look
+        frame = styled_frame("well")
         row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
         texts = QVBoxLayout()
@@ -94,16 +95,22 @@ class AgentProfilesPage(QWidget):
             for line in filter(None, (file.profile.description or file.profile.role, _summary(file.profile))):
                 texts.addWidget(label(visible(line), look.fonts.second, "second", wrap=True))
         row.addLayout(texts, 1)
-        first = (AgentProfileAction.EDIT, _tr("Edit…"), _tr("Edit the profile {}"))
         if file.profile is None:
-            first = (AgentProfileAction.OPEN_FILE, _tr("Open file"), _tr("Open the file of the profile {}"))
-        remove = (AgentProfileAction.REMOVE, _tr("Remove"), _tr("Remove the profile {}"))
-        for action, text, accessible_name in (first, remove):
-            button = Button(look, text, name=f"settings.profile.{file.name}.{action}")
-            button.setAccessibleName(accessible_name.format(name))
-            button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, file.name))
-            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+            open_text = _tr("Open the file of the profile {}")
+            open_or_edit = self._button(file, AgentProfileAction.OPEN_FILE, _tr("Open file"), open_text)
+        else:
+            open_or_edit = self._button(file, AgentProfileAction.EDIT, _tr("Edit…"), _tr("Edit the profile {}"))
+        remove = self._button(file, AgentProfileAction.REMOVE, _tr("Remove"), _tr("Remove the profile {}"))
+        row.addWidget(open_or_edit, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(remove, 0, Qt.AlignmentFlag.AlignTop)
         return frame
+
+    def _button(self, file: "ProfileFile", action: AgentProfileAction, text: str, accessible_pattern: str) -> Button:
+        """Return a button for an action on a profile, whose name completes the accessible name of the button."""
+        button = Button(self._look, text, name=f"settings.profile.{file.name}.{action}")
+        button.setAccessibleName(accessible_pattern.format(visible(file.name)))
+        button.clicked.connect(lambda: self.action_requested.emit(action, file.name))
+        return button
 
 
 def _removed_text(name: str) -> str:
@@ -112,12 +119,14 @@ def _removed_text(name: str) -> str:
 
 def _summary(profile: "AgentProfile") -> str:
     """Return a line with the model and the tools to which a profile is limited."""
-    model = profile.model or (profile.tier and _tr("tier {}").format(profile.tier))
-    if profile.tools is None:
-        tools = ""
-    else:
-        tools = _tr("Tools: {}").format(", ".join(profile.tools)) if profile.tools else _tr("No tools")
-    return " · ".join(filter(None, (model and _tr("Model: {}").format(model), tools)))
+    parts: list[str] = []
+    if model := profile.model or (profile.tier and _tr("tier {}").format(profile.tier)):
+        parts.append(_tr("Model: {}").format(model))
+    if profile.tools:
+        parts.append(_tr("Tools: {}").format(", ".join(profile.tools)))
+    elif profile.tools is not None:
+        parts.append(_tr("No tools"))
+    return " · ".join(parts)
 
 
 def _tr(text: str) -> str:

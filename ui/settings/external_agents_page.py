@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QGuiApplication
@@ -14,6 +14,7 @@ from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label
+from ui.widgets.toned_text import TonedText
 
 if TYPE_CHECKING:
     from core.agents.known_agents import KnownAgent
@@ -27,13 +28,6 @@ class ExternalAgentAction(StrEnum):
     ADD = "add"
     TEST = "test"
     REMOVE = "remove"
-
-
-class _Outcome(NamedTuple):
-    """The progress or result of testing an agent, and the tone (color) of the text."""
-
-    text: str = ""
-    tone: str = "second"
 
 
 class AgentRow(QFrame):
@@ -63,10 +57,10 @@ class AgentRow(QFrame):
         self._columns.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return button
 
-    def show_result(self, text: str, tone: str) -> None:
-        self._result.setText(allow_breaks(text))
-        set_style_properties(self._result, tone=tone)
-        self._result.setVisible(bool(text))
+    def show_result(self, result: TonedText) -> None:
+        self._result.setText(allow_breaks(result.text))
+        set_style_properties(self._result, tone=result.tone)
+        self._result.setVisible(bool(result.text))
 
 
 class ExternalAgentsPage(QWidget):
@@ -77,7 +71,7 @@ class ExternalAgentsPage(QWidget):
     def __init__(self, look: Look) -> None:
         super().__init__()
         self._look = look
-        self._outcomes: dict[str, _Outcome] = {}
+        self._results: dict[str, TonedText] = {}
         self._rows: dict[str, AgentRow] = {}  # the rows by agent name, without those of agents that are not installed
         about = _tr(
             "External agents are other programs that work in a folder on their own, connected by the Agent Client "
@@ -103,7 +97,7 @@ class ExternalAgentsPage(QWidget):
         row.addWidget(self._add)
         column.addLayout(row)
         for field in (self._name, self._command):
-            field.textChanged.connect(self._follow)
+            field.textChanged.connect(self._update_state)
             field.returnPressed.connect(self._emit_added)
         self._add.clicked.connect(self._emit_added)
         self.show_agents((), (), ())
@@ -132,20 +126,20 @@ class ExternalAgentsPage(QWidget):
         for agent in agents:
             missing_text = _missing_program(agent) if agent in not_found else ""
             actions = {ExternalAgentAction.TEST: _tr("Test"), ExternalAgentAction.REMOVE: _tr("Remove")}
-            self._add_row(agent, actions, _Outcome(missing_text, "failed"))
+            self._add_row(agent, actions, TonedText(missing_text, "failed"))
         for known in detected:
-            self._add_row(known.settings, {ExternalAgentAction.ADD: _tr("Add")}, _Outcome())
+            self._add_row(known.settings, {ExternalAgentAction.ADD: _tr("Add")}, TonedText("", "second"))
         if missing:
             text = _tr("Other agents. Run the command in a terminal to install one, then reopen the settings.")
             self._list.addWidget(label(text, self._look.fonts.second, "second", wrap=True))
         for known in missing:
             self._add_missing_row(known)
 
-    def show_result(self, name: str, text: str, tone: str) -> None:
+    def show_result(self, name: str, result: TonedText) -> None:
         """Show the progress or result of testing an agent."""
-        self._outcomes[name] = _Outcome(text, tone)
+        self._results[name] = result
         if row := self._rows.get(name):
-            row.show_result(text, tone)
+            row.show_result(result)
 
     def clear(self) -> None:
         """Clear the input fields. Called when the agent was added."""
@@ -153,7 +147,7 @@ class ExternalAgentsPage(QWidget):
         self._command.clear()
 
     def _add_row(
-        self, agent: "ExternalAgentSettings", actions: Mapping[ExternalAgentAction, str], untested: _Outcome
+        self, agent: "ExternalAgentSettings", actions: Mapping[ExternalAgentAction, str], untested: TonedText
     ) -> None:
         """Add the row of an agent with a button for each action. `actions` maps an action to the text of its button.
 
@@ -161,7 +155,7 @@ class ExternalAgentsPage(QWidget):
         """
         command = shlex.join(agent.argv())
         row = AgentRow(self._look, agent.name, agent.name, command)
-        row.show_result(*self._outcomes.get(agent.name, untested))
+        row.show_result(self._results.get(agent.name, untested))
         for action, text in actions.items():
             emit = partial(self.action_requested.emit, action, agent.name, command)
             row.add_button(action, text).clicked.connect(lambda _=False, emit=emit: emit())
@@ -188,12 +182,13 @@ class ExternalAgentsPage(QWidget):
         field.setFont(self._look.fonts.text)
         return field
 
-    def _follow(self) -> None:
+    def _update_state(self) -> None:
         self._add.setEnabled(bool(self._name.text().strip() and self._command.text().strip()))
 
     def _emit_added(self) -> None:
         if self._add.isEnabled():
-            name, command = self._name.text().strip(), self._command.text().strip()
+            name = self._name.text().strip()
+            command = self._command.text().strip()
             self.action_requested.emit(ExternalAgentAction.ADD, name, command)
 
 

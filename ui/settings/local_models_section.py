@@ -52,18 +52,23 @@ class LocalModelsSection(QWidget):
         The entry of a model is kept as long as the model exists, so that the focus stays where it is.
         """
         rows = {row.name: row for row in sorted(states.rows, key=_order)}
-        for name in [name for name in self._entries if name not in rows]:
+        for name in self._entries.keys() - rows.keys():
             entry = self._entries.pop(name)
             self._list.removeWidget(entry)
             entry.hide()
             entry.deleteLater()
-        for position, (name, row) in enumerate(rows.items()):
-            if name not in self._entries:
-                entry = self._entries[name] = LocalModelEntry(self._look, f"settings.local.{name}", can_remove=True)
-                entry.action_requested.connect(self.action_requested)
-            if self._list.indexOf(self._entries[name]) != position:
-                self._list.insertWidget(position, self._entries[name])
-            self._entries[name].show_row(row, states.install_hint, default_model=default_model)
+        for position, row in enumerate(rows.values()):
+            entry = self._entry(row.name)
+            if self._list.indexOf(entry) != position:
+                self._list.insertWidget(position, entry)
+            entry.show_row(row, states.install_hint, default_model=default_model)
+
+    def _entry(self, name: str) -> LocalModelEntry:
+        """Return the entry of a model, creating it if needed."""
+        if name not in self._entries:
+            entry = self._entries[name] = LocalModelEntry(self._look, f"settings.local.{name}", can_remove=True)
+            entry.action_requested.connect(self.action_requested)
+        return self._entries[name]
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if dragged_model_files(event.mimeData()):
@@ -92,8 +97,10 @@ class LocalModelsSection(QWidget):
 
 
 def _order(row: LocalModelRow) -> int:
-    is_busy = not row.is_available and bool(row.download or row.partial or row.error)
-    return 0 if is_busy else 1 if row.is_available else 2
+    """Return the sort key of a model: incomplete downloads first, then models on this computer, then all others."""
+    if row.is_available:
+        return 1
+    return 0 if row.download or row.partial or row.error else 2
 
 
 def _tr(text: str) -> str:

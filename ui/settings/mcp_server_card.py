@@ -71,7 +71,7 @@ class McpServerCard(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 10)
         column.setSpacing(4)
-        column.addLayout(self._head())
+        column.addLayout(self._build_header())
         column.addWidget(label(server_location(row.server), look.fonts.mono, "second", wrap=True))
         if row.server.package:
             origin = _tr("From the package {}").format(row.server.package)
@@ -108,24 +108,26 @@ class McpServerCard(QFrame):
             more.clicked.connect(lambda: self.show_all_requested.emit())
             column.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
-    def _head(self) -> QHBoxLayout:
-        head = QHBoxLayout()
-        head.setSpacing(6)
+    def _build_header(self) -> QHBoxLayout:
+        header = QHBoxLayout()
+        header.setSpacing(6)
         switch = CheckBox(self._look, self._name, name=f"settings.tool.{self._name}.on")
         switch.setFont(self._look.fonts.strong)
         switch.setAccessibleName(_tr("Offer the tools of {} to agents").format(self._name))
         switch.setChecked(self._row.server.enabled)
         switch.toggled.connect(lambda checked: self._on_action(_switch_action(checked), self._name, ""))
-        head.addWidget(switch, 1)
+        header.addWidget(switch, 1)
         if self._row.server.url:
-            head.addWidget(self._button(_tr("Sign in…"), McpServerAction.SIGN_IN, _tr("Sign in to {} in the browser")))
+            header.addWidget(
+                self._button(_tr("Sign in…"), McpServerAction.SIGN_IN, _tr("Sign in to {} in the browser"))
+            )
         if self._row.server.oauth:
-            head.addWidget(self._button(_tr("Sign out"), McpServerAction.SIGN_OUT, _tr("Sign out of {}")))
-        head.addWidget(self._button(_tr("Test"), McpServerAction.TEST, _tr("Test {}")))
+            header.addWidget(self._button(_tr("Sign out"), McpServerAction.SIGN_OUT, _tr("Sign out of {}")))
+        header.addWidget(self._button(_tr("Test"), McpServerAction.TEST, _tr("Test {}")))
         if not self._row.server.url:
-            head.addWidget(self._button(_tr("Show log"), McpServerAction.SHOW_LOG, _tr("Show the log of {}")))
-        head.addWidget(self._button(_tr("Remove"), McpServerAction.REMOVE, _tr("Remove {}")))
-        return head
+            header.addWidget(self._button(_tr("Show log"), McpServerAction.SHOW_LOG, _tr("Show the log of {}")))
+        header.addWidget(self._button(_tr("Remove"), McpServerAction.REMOVE, _tr("Remove {}")))
+        return header
 
     def _value(self, name: str, value: str) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -155,11 +157,7 @@ class McpServerCard(QFrame):
         box.setEnabled(self._row.server.enabled and not reason)
         box.toggled.connect(lambda checked: self._on_action(_switch_action(checked), self._name, tool.name))
         row.addWidget(box)
-        text = " ".join(visible(tool.description).split())
-        if len(text) > MAX_DESCRIPTION_CHARS:
-            text = f"{text[: MAX_DESCRIPTION_CHARS - 1]}…"
-        if reason:
-            text = _tr("Not offered: {}").format(reason)
+        text = _tr("Not offered: {}").format(reason) if reason else _short_description(tool)
         if text:
             note = label(text, self._look.fonts.second, "failed" if reason else "second", wrap=True)
             note.setContentsMargins(self._look.size(24), 0, 0, 0)
@@ -171,6 +169,11 @@ class McpServerCard(QFrame):
         button.setAccessibleName(accessible_name.format(self._name))
         button.clicked.connect(lambda: self._on_action(action, self._name, ""))
         return button
+
+
+def _short_description(tool: "McpToolSettings") -> str:
+    text = " ".join(visible(tool.description).split())
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else f"{text[: MAX_DESCRIPTION_CHARS - 1]}…"
 
 
 def _switch_action(enabled: bool) -> McpServerAction:
@@ -212,8 +215,8 @@ def outcome_text(result: "McpTestResult") -> TonedText:
         return TonedText(visible(str(result.error)), "failed")
     if result.changed:
         changes = "\n".join(f"{name}:\n{difference}" for name, difference in result.changed)
-        head = _tr("It works, but its tool descriptions have changed since you accepted them. Runs will ask you first.")
-        return TonedText(f"{head}\n{changes}", "waiting")
+        note = _tr("It works, but its tool descriptions have changed since you accepted them. Runs will ask you first.")
+        return TonedText(f"{note}\n{changes}", "waiting")
     count = len(result.tools)
     tools = _tr("1 tool") if count == 1 else _tr("{} tools").format(count)
     text = _tr("It works: {tools}, protocol {version}.").format(tools=tools, version=result.protocol_version)

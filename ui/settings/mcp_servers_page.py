@@ -41,16 +41,11 @@ class McpServersPage(QWidget):
             "approval, unless one of your rules allows it."
         )
         column.addWidget(label(text, look.fonts.second, "second", wrap=True))
-        head = QHBoxLayout()
-        head.addStretch(1)
-        for action, button_text in (
-            (McpServerAction.RELOAD, _tr("Refresh")),
-            (McpServerAction.ADD, _tr("Add MCP server…")),
-        ):
-            button = Button(look, button_text, name=f"settings.tools.{action}")
-            button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, "", ""))
-            head.addWidget(button)
-        column.addLayout(head)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(self._button(McpServerAction.RELOAD, _tr("Refresh")))
+        buttons.addWidget(self._button(McpServerAction.ADD, _tr("Add MCP server…")))
+        column.addLayout(buttons)
         self._shown = ReplaceableContent()
         column.addWidget(self._shown)
         self._fill()
@@ -79,7 +74,7 @@ class McpServersPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         if self.overview is None:
-            column.addWidget(self._words(_tr("Looking for MCP servers…"), "looking"))
+            column.addWidget(self._note(_tr("Looking for MCP servers…"), "looking"))
         else:
             self._fill_servers(column, self.overview)
         self._shown.replace_content(content)
@@ -87,7 +82,7 @@ class McpServersPage(QWidget):
     def _fill_servers(self, column: QVBoxLayout, overview: "McpOverview") -> None:
         if not overview.rows:
             text = _tr("No MCP servers yet. Add one by its command, its URL, or the JSON configuration of another app.")
-            column.addWidget(self._words(text, "none"))
+            column.addWidget(self._note(text, "none"))
         for row in overview.rows:
             name = row.server.name
             card = McpServerCard(
@@ -100,10 +95,12 @@ class McpServersPage(QWidget):
         for project_server in overview.project:
             column.addWidget(self._found_server(project_server))
         for error in overview.errors:
-            column.addWidget(self._words(f"{error.message} {error.cause}", tone="failed"))
+            column.addWidget(self._note(f"{error.message} {error.cause}", tone="failed"))
 
     def _found_server(self, project_server: "ProjectMcpServer") -> QWidget:
-        look, frame, name = self._look, styled_frame("well"), project_server.server.name
+        look = self._look
+        name = project_server.server.name
+        frame = styled_frame("well")
         row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
         texts = QVBoxLayout()
@@ -119,8 +116,8 @@ class McpServersPage(QWidget):
             note = label(variables, look.fonts.second, "waiting", name=f"settings.brought.{name}.variables", wrap=True)
             texts.addWidget(note)
         if (outcome := self._outcomes.get(name)) and outcome.text:
-            said = f"settings.brought.{name}.said"
-            texts.addWidget(label(outcome.text, look.fonts.second, outcome.tone, name=said, wrap=True))
+            object_name = f"settings.brought.{name}.said"
+            texts.addWidget(label(outcome.text, look.fonts.second, outcome.tone, name=object_name, wrap=True))
         row.addLayout(texts, 1)
         button = Button(look, _tr("Add server"), name=f"settings.brought.{name}.add")
         button.setAccessibleName(_tr("Add {name} from {folder}").format(name=name, folder=project_server.folder))
@@ -129,7 +126,13 @@ class McpServersPage(QWidget):
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return frame
 
-    def _words(self, text: str, name: str = "", tone: str = "second") -> QWidget:
+    def _button(self, action: McpServerAction, text: str) -> Button:
+        """Return a button for an action that does not concern a single server."""
+        button = Button(self._look, text, name=f"settings.tools.{action}")
+        button.clicked.connect(lambda: self.action_requested.emit(action, "", ""))
+        return button
+
+    def _note(self, text: str, name: str = "", tone: str = "second") -> QWidget:
         return label(text, self._look.fonts.second, tone, name=f"settings.tools.{name}" if name else "", wrap=True)
 
     def _expand(self, server: str) -> None:

@@ -58,30 +58,34 @@ class PackagesPage(QWidget):
         self._result.hide()
         self._shown = ReplaceableContent()
         self._lay_out(choose)
-        self._source.textChanged.connect(self._follow)
-        self._follow()
+        self._source.textChanged.connect(self._update_state)
+        self._update_state()
         self._fill()
 
     def show_packages(self, overviews: "Sequence[PackageOverview]") -> None:
         self._overviews = overviews
         self._fill()
 
-    def show_outcome(self, package: str, text: str, tone: str) -> None:
-        """Show the progress or result of an action. If `package` is "", show it below the row that adds packages."""
-        if not package:
-            self._result.setText(error_text(visible(text)) if tone == "failed" else allow_breaks(visible(text)))
-            set_style_properties(self._result, tone=tone)
-            self._result.setVisible(bool(text))
-        else:
-            self._outcomes[package] = TonedText(text, tone)
-            self._fill()
+    def show_outcome(self, package: str, outcome: TonedText) -> None:
+        """Show the progress or result of an action on a package."""
+        self._outcomes[package] = outcome
+        self._fill()
+        if outcome.text:
+            announce(self, outcome.text)
+
+    def show_adding(self, outcome: TonedText) -> None:
+        """Show the progress or result of adding a package below the row that adds packages."""
+        text = visible(outcome.text)
+        self._result.setText(error_text(text) if outcome.tone == "failed" else allow_breaks(text))
+        set_style_properties(self._result, tone=outcome.tone)
+        self._result.setVisible(bool(text))
         if text:
-            announce(self, text)
+            announce(self, outcome.text)
 
     def set_busy(self, busy: bool) -> None:
         """Set whether a package is being fetched, which disables the button that adds packages."""
         self._busy = busy
-        self._follow()
+        self._update_state()
 
     def clear(self) -> None:
         """Clear the input fields. Called when a package was added."""
@@ -94,15 +98,16 @@ class PackagesPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         if self._overviews is None:
-            column.addWidget(self._words(_tr("Looking for packages…"), "looking"))
+            column.addWidget(self._note(_tr("Looking for packages…"), "looking"))
         elif not self._overviews:
-            column.addWidget(self._words(_tr("No packages yet. Add one from a folder or a git address."), "none"))
+            column.addWidget(self._note(_tr("No packages yet. Add one from a folder or a git address."), "none"))
         for overview in self._overviews or ():
             column.addWidget(self._card(overview))
         self._shown.replace_content(content)
 
     def _card(self, overview: "PackageOverview") -> QWidget:
-        look, name = self._look, overview.package.name
+        look = self._look
+        name = overview.package.name
         frame = styled_frame("well")
         frame.setObjectName(f"settings.package.{name}")
         column = QVBoxLayout(frame)
@@ -127,9 +132,9 @@ class PackagesPage(QWidget):
         for line in content_lines(overview):
             column.addWidget(self._line(line))
         if (outcome := self._outcomes.get(name)) and outcome.text:
-            said = self._line(outcome)
-            said.setObjectName(f"settings.package.{name}.said")
-            column.addWidget(said)
+            outcome_label = self._line(outcome)
+            outcome_label.setObjectName(f"settings.package.{name}.said")
+            column.addWidget(outcome_label)
         column.addSpacing(2)
         column.addLayout(buttons)
         return frame
@@ -146,7 +151,7 @@ class PackagesPage(QWidget):
     def _line(self, line: TonedText) -> QWidget:
         return label(visible(line.text), self._look.fonts.second, line.tone, wrap=True)
 
-    def _words(self, text: str, name: str) -> QWidget:
+    def _note(self, text: str, name: str) -> QWidget:
         return label(text, self._look.fonts.second, "second", name=f"settings.packages.{name}", wrap=True)
 
     def _field(self, name: str, accessible_name: str, hint: str) -> QLineEdit:
@@ -158,7 +163,7 @@ class PackagesPage(QWidget):
         field.returnPressed.connect(self._emit_added)
         return field
 
-    def _follow(self) -> None:
+    def _update_state(self) -> None:
         self._add.setEnabled(not self._busy and bool(self._source.text().strip()))
 
     def _choose(self) -> None:
@@ -167,8 +172,7 @@ class PackagesPage(QWidget):
 
     def _emit_added(self) -> None:
         if self._add.isEnabled():
-            texts = (field.text().strip() for field in (self._source, self._ref, self._path))
-            self.add_requested.emit(*texts)
+            self.add_requested.emit(self._source.text().strip(), self._ref.text().strip(), self._path.text().strip())
 
     def _lay_out(self, choose: Button) -> None:
         about = _tr(
@@ -180,12 +184,17 @@ class PackagesPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(label(about, self._look.fonts.second, "second", wrap=True))
-        first, second = QHBoxLayout(), QHBoxLayout()
-        for row, parts in ((first, (self._source, choose)), (second, (self._ref, self._path, self._add))):
-            row.setSpacing(8)
-            for part in parts:
-                row.addWidget(part, int(isinstance(part, QLineEdit)))
-            column.addLayout(row)
+        source_row = QHBoxLayout()
+        source_row.setSpacing(8)
+        source_row.addWidget(self._source, 1)
+        source_row.addWidget(choose)
+        column.addLayout(source_row)
+        version_row = QHBoxLayout()
+        version_row.setSpacing(8)
+        version_row.addWidget(self._ref, 1)
+        version_row.addWidget(self._path, 1)
+        version_row.addWidget(self._add)
+        column.addLayout(version_row)
         column.addWidget(self._result)
         column.addWidget(self._shown)
 

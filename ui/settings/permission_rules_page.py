@@ -15,6 +15,7 @@ from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label, styled_frame
 from ui.widgets.replaceable_content import ReplaceableContent
+from ui.widgets.toned_text import TonedText
 
 
 class PermissionRuleAction(StrEnum):
@@ -91,15 +92,16 @@ class PermissionRulesPage(QWidget):
         if self._add.hasFocus():  # no rule is left that could have the focus
             self._undo.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def show_result(self, text: str, tone: str) -> None:
+    def show_result(self, result: TonedText) -> None:
         """Show whether the tested command would be allowed."""
-        self._result.setText(allow_breaks(visible(text)))
-        set_style_properties(self._result, tone=tone)
+        self._result.setText(allow_breaks(visible(result.text)))
+        set_style_properties(self._result, tone=result.tone)
         self._result.show()
-        announce(self, text)
+        announce(self, result.text)
 
     def _row(self, rule: PermissionRule) -> QWidget:
-        look, frame = self._look, styled_frame("well")
+        look = self._look
+        frame = styled_frame("well")
         row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
         texts = QVBoxLayout()
@@ -108,15 +110,18 @@ class PermissionRulesPage(QWidget):
         texts.addWidget(label(lines.rule, look.fonts.mono, name=f"settings.rule.{rule.id}", wrap=True))
         texts.addWidget(label(lines.scope.text, look.fonts.second, lines.scope.tone, wrap=True))
         row.addLayout(texts, 1)
-        for action, button_text, name in (
-            (PermissionRuleAction.EDIT, _tr("Edit…"), _tr("Edit the rule {}")),
-            (PermissionRuleAction.REVOKE, _tr("Revoke rule"), _tr("Revoke the rule {}")),
-        ):
-            button = Button(look, button_text, name=f"settings.{action}.{rule.id}")
-            button.setAccessibleName(name.format(lines.rule))
-            button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, rule.id))
-            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        edit = self._button(rule, PermissionRuleAction.EDIT, _tr("Edit…"))
+        edit.setAccessibleName(_tr("Edit the rule {}").format(lines.rule))
+        revoke = self._button(rule, PermissionRuleAction.REVOKE, _tr("Revoke rule"))
+        revoke.setAccessibleName(_tr("Revoke the rule {}").format(lines.rule))
+        row.addWidget(edit, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(revoke, 0, Qt.AlignmentFlag.AlignTop)
         return frame
+
+    def _button(self, rule: PermissionRule, action: PermissionRuleAction, text: str) -> Button:
+        button = Button(self._look, text, name=f"settings.{action}.{rule.id}")
+        button.clicked.connect(lambda: self.action_requested.emit(action, rule.id))
+        return button
 
     def _emit_undo(self, rule: str) -> None:
         self._restored = rule
@@ -138,11 +143,11 @@ class PermissionRulesPage(QWidget):
             "A rule that denies wins over rules that ask, and a rule that asks over rules that allow, whichever is "
             "older. No rule allows access to secrets, and what cannot be undone always needs your approval."
         )
-        head = QHBoxLayout()
-        head.setSpacing(8)
-        head.addStretch(1)
-        head.addWidget(importing)
-        head.addWidget(add)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addStretch(1)
+        buttons.addWidget(importing)
+        buttons.addWidget(add)
         test = QHBoxLayout()
         test.setSpacing(8)
         test.addWidget(self._command, 1)
@@ -151,7 +156,7 @@ class PermissionRulesPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(label(about, look.fonts.second, "second", wrap=True))
-        column.addLayout(head)
+        column.addLayout(buttons)
         column.addWidget(self._undo)
         column.addWidget(self._rows)
         column.addSpacing(8)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.column import column_in
 from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import allow_breaks, label
 from ui.widgets.stacking_row import StackingRow
@@ -79,7 +80,7 @@ class ProviderCard(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 10)
         column.setSpacing(4)
-        column.addWidget(self._head())
+        column.addWidget(self._build_header())
         state = label(provider_state(row), look.fonts.second, "failed" if row.error else "second", wrap=True)
         state.setObjectName(f"settings.server.{row.name}.state")
         column.addWidget(state)
@@ -106,38 +107,29 @@ class ProviderCard(QFrame):
             set_style_properties(result, tone=outcome.tone)
             result.setVisible(bool(outcome.text))
 
-    def _head(self) -> QWidget:
-        row, fonts = self._row, self._look.fonts
+    def _build_header(self) -> QWidget:
+        row = self._row
+        fonts = self._look.fonts
+        title = row.title or row.name
         text_column = self._text_column()
-        texts = _column_layout(text_column)
-        texts.setSpacing(1)
-        texts.addWidget(label(visible(row.title or row.name), fonts.strong, wrap=True))
-        texts.addWidget(
-            label(
-                f"{visible(row.url)} · {API_FORMAT_NAMES.get(row.api_format, row.api_format)}",
-                fonts.second,
-                "second",
-                wrap=True,
-            )
-        )
-        texts.addWidget(
-            label(api_key_text(row), fonts.second, "second", name=f"settings.server.{row.name}.key", wrap=True)
-        )
-        buttons = []
+        texts = column_in(text_column, spacing=1)
+        texts.addWidget(label(visible(title), fonts.strong, wrap=True))
+        address = f"{visible(row.url)} · {API_FORMAT_NAMES.get(row.api_format, row.api_format)}"
+        texts.addWidget(label(address, fonts.second, "second", wrap=True))
+        key_name = f"settings.server.{row.name}.key"
+        texts.addWidget(label(api_key_text(row), fonts.second, "second", name=key_name, wrap=True))
+        buttons: list[Button] = []
         if row.needs_key or row.key_from or row.added_by == "you":
             text = _tr("Change API key…") if row.key_from else _tr("Set API key…")
-            buttons.append((ProviderAction.SET_KEY, text, _tr("Set the API key of {}")))
+            accessible_name = _tr("Set the API key of {}").format(title)
+            buttons.append(self._button(text, ProviderAction.SET_KEY, row.name, accessible_name))
         if row.key_from in ("keyring", "session"):
-            buttons.append((ProviderAction.REMOVE_KEY, _tr("Remove API key"), _tr("Remove the API key of {}")))
+            accessible_name = _tr("Remove the API key of {}").format(title)
+            buttons.append(self._button(_tr("Remove API key"), ProviderAction.REMOVE_KEY, row.name, accessible_name))
         if row.added_by == "you":
-            buttons.append((ProviderAction.REMOVE, _tr("Remove provider"), _tr("Remove the provider {}")))
-        row_of_buttons = WrappingRow(
-            *(
-                self._button(text, action, row.name, accessible_name.format(row.title or row.name))
-                for action, text, accessible_name in buttons
-            )
-        )
-        return button_row(text_column, row_of_buttons)
+            accessible_name = _tr("Remove the provider {}").format(title)
+            buttons.append(self._button(_tr("Remove provider"), ProviderAction.REMOVE, row.name, accessible_name))
+        return button_row(text_column, WrappingRow(*buttons))
 
     def _text_column(self) -> QWidget:
         """Return a widget for texts that wrap, which gets the width that the buttons next to it leave."""
@@ -151,18 +143,19 @@ class ProviderCard(QFrame):
         column.setContentsMargins(0, 4, 0, 0)
         column.setSpacing(1)
         text_column = self._text_column()
-        texts = _column_layout(text_column)
-        texts.setSpacing(0)
-        short = visible(model.name.partition("/")[2] or model.name)
-        texts.addWidget(label(short, self._look.fonts.mono, wrap=True))
+        texts = column_in(text_column)
+        short_name = visible(model.name.partition("/")[2] or model.name)
+        texts.addWidget(label(short_name, self._look.fonts.mono, wrap=True))
         figures = label("", self._look.fonts.second, "second", name=f"settings.model.{model.name}.figures", wrap=True)
         self._figures[model.name] = figures
         texts.addWidget(figures)
-        default: QWidget = label(_tr("default for new sessions"), self._look.fonts.second, "done")
-        if model.name != self._default_model:
-            accessible_name = _tr("Set {} as the default for new sessions").format(short)
+        default: QWidget
+        if model.name == self._default_model:
+            default = label(_tr("default for new sessions"), self._look.fonts.second, "done")
+        else:
+            accessible_name = _tr("Set {} as the default for new sessions").format(short_name)
             default = self._button(_tr("Set as default"), ProviderAction.SET_DEFAULT, model.name, accessible_name)
-        test = self._button(_tr("Test"), ProviderAction.TEST_MODEL, model.name, _tr("Test {}").format(short))
+        test = self._button(_tr("Test"), ProviderAction.TEST_MODEL, model.name, _tr("Test {}").format(short_name))
         test.setToolTip(_tr("Send two short requests to check that the model answers and calls tools"))
         column.addWidget(button_row(text_column, WrappingRow(default, test)))
         result = self._results[model.name] = label("", self._look.fonts.second, wrap=True)
@@ -176,12 +169,6 @@ class ProviderCard(QFrame):
         button.setAccessibleName(accessible_name)
         button.clicked.connect(lambda: self._on_action(action, name))
         return button
-
-
-def _column_layout(widget: QWidget) -> QVBoxLayout:
-    column = QVBoxLayout(widget)
-    column.setContentsMargins(0, 0, 0, 0)
-    return column
 
 
 def button_row(text: QWidget, buttons: WrappingRow) -> QWidget:
@@ -202,11 +189,9 @@ def api_key_text(row: "ProviderRow") -> str:
 
 def model_figures(model: "ModelRow", *, tested: bool = False) -> str:
     """Return a line with the context window and price of a model and, unless it was tested, its tool support."""
-    window = (
-        _tr("{} tokens of context").format(f"{model.context_window:,}")
-        if model.context_window
-        else _tr("context window unknown")
-    )
+    window = _tr("context window unknown")
+    if model.context_window:
+        window = _tr("{} tokens of context").format(f"{model.context_window:,}")
     if model.price_in is None or model.price_out is None:
         price = _tr("price unknown")
     elif model.price_in == model.price_out == 0:

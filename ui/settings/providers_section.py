@@ -36,18 +36,12 @@ class ProvidersSection(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 8, 0, 0)
         column.setSpacing(8)
-        buttons = []
-        for action, text in (
-            (ProviderAction.CHOOSE_DEFAULT, _tr("Choose default model…")),
-            (ProviderAction.RELOAD, _tr("Refresh")),
-            (ProviderAction.ADD, _tr("Add provider…")),
-        ):
-            button = Button(look, text, name=f"settings.models.{action}")
-            button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, ""))
-            if action == ProviderAction.RELOAD:
-                button.setToolTip(_tr("Look for running providers and their models again"))
-            buttons.append(button)
-        column.addWidget(button_row(label(_tr("Providers"), look.fonts.bold), WrappingRow(*buttons)))
+        choose_default = self._button(ProviderAction.CHOOSE_DEFAULT, _tr("Choose default model…"))
+        refresh = self._button(ProviderAction.RELOAD, _tr("Refresh"))
+        refresh.setToolTip(_tr("Look for running providers and their models again"))
+        add = self._button(ProviderAction.ADD, _tr("Add provider…"))
+        title = label(_tr("Providers"), look.fonts.bold)
+        column.addWidget(button_row(title, WrappingRow(choose_default, refresh, add)))
         self._shown = ReplaceableContent()
         column.addWidget(self._shown)
         self._fill()
@@ -88,7 +82,7 @@ class ProvidersSection(QWidget):
         column.setSpacing(8)
         self._cards = []
         if self.overview is None:
-            column.addWidget(self._words(_tr("Looking for providers…"), "looking"))
+            column.addWidget(self._note(_tr("Looking for providers…"), "looking"))
         else:
             self._fill_servers(column, self.overview)
         self._shown.replace_content(content)
@@ -100,7 +94,7 @@ class ProvidersSection(QWidget):
                 "No model is set up yet. Start a local server such as Ollama and select Refresh, set the API key of a "
                 "provider below, or add a provider."
             )
-            column.addWidget(self._words(text, "none"))
+            column.addWidget(self._note(text, "none"))
         for row in in_use:
             is_expanded = row.name in self._expanded
             card = ProviderCard(
@@ -116,7 +110,7 @@ class ProvidersSection(QWidget):
         for row in without_key:
             column.addWidget(self._row_without_key(row))
         if not_running := ", ".join(f"{row.title} ({row.url})" for row in unused if not row.needs_key):
-            column.addWidget(self._words(_tr("Not running on this computer: {}").format(not_running), "off"))
+            column.addWidget(self._note(_tr("Not running on this computer: {}").format(not_running), "off"))
         self._fill_notes(column, overview)
 
     def _row_without_key(self, row: "ProviderRow") -> QWidget:
@@ -134,19 +128,25 @@ class ProvidersSection(QWidget):
     def _fill_notes(self, column: QVBoxLayout, overview: "ProvidersOverview") -> None:
         error = overview.keyring_error
         if error:
-            column.addWidget(self._words(str(error), "keyring", "waiting"))
+            column.addWidget(self._note(str(error), "keyring", "waiting"))
         text = _tr("Prices are those the provider reports, or else from the price table of {date} ({source}).")
-        column.addWidget(self._words(text.format(date=overview.prices_date, source=overview.prices_source), "prices"))
+        column.addWidget(self._note(text.format(date=overview.prices_date, source=overview.prices_source), "prices"))
         if overview.unused_proxy:
             offered = visible(overview.unused_proxy)
-            note = self._words(_tr("The proxy {} is set in the environment but not used.").format(offered))
+            note = self._note(_tr("The proxy {} is set in the environment but not used.").format(offered))
             note.setMinimumWidth(self._look.size(TEXT_WIDTH))
             button = Button(self._look, _tr("Use this proxy"), name="settings.models.use_proxy")
             button.setAccessibleName(_tr("Use the proxy {}").format(offered))
             button.clicked.connect(lambda: self.action_requested.emit(ProviderAction.USE_PROXY, overview.unused_proxy))
             column.addWidget(button_row(note, WrappingRow(button)))
 
-    def _words(self, text: str, name: str = "", tone: str = "second") -> QWidget:
+    def _button(self, action: ProviderAction, text: str) -> Button:
+        """Return a button for an action that does not concern a single provider."""
+        button = Button(self._look, text, name=f"settings.models.{action}")
+        button.clicked.connect(lambda: self.action_requested.emit(action, ""))
+        return button
+
+    def _note(self, text: str, name: str = "", tone: str = "second") -> QWidget:
         return label(text, self._look.fonts.second, tone, name=f"settings.models.{name}" if name else "", wrap=True)
 
     def _expand(self, provider: str) -> None:

@@ -1,6 +1,6 @@
 """The dialog to add or edit a permission rule."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from PySide6.QtCore import Signal
@@ -16,9 +16,9 @@ from ui.widgets.drop_down import DropDown
 from ui.widgets.input_dialog import InputDialog
 from ui.widgets.labels import label
 
-EFFECTS: Final = (("deny", "Deny"), ("ask", "Ask"), ("allow", "Allow"))
-SCOPES: Final = (("folder", "In one folder"), ("always", "Everywhere"))
-RUN_SCOPE: Final = ("run", "Until its run ends")  # offered only when a rule is edited that already has this scope
+EFFECTS: Final = {"deny": "Deny", "ask": "Ask", "allow": "Allow"}
+SCOPES: Final = {"folder": "In one folder", "always": "Everywhere"}
+RUN_SCOPE: Final = {"run": "Until its run ends"}  # offered only when a rule is edited that already has this scope
 
 
 class RuleDialog(InputDialog):
@@ -42,14 +42,15 @@ class RuleDialog(InputDialog):
         self._title = self.tr("Edit rule") if rule else self.tr("Add rule")
         self.setObjectName("rule")
         self.setWindowTitle(self._title)
-        names = list(tools)
-        if rule and rule.tool not in (*tools, ANY):
-            names.append(rule.tool)
+        tool_labels = {tool: tool for tool in tools}
+        if rule and rule.tool != ANY:
+            tool_labels[rule.tool] = rule.tool
+        tool_labels[ANY] = "Any tool"
         self._effect = self._drop_down("effect", self.tr("Effect"), EFFECTS)
-        self._tool = self._drop_down("tool", self.tr("Tool"), [*((name, name) for name in names), (ANY, "Any tool")])
+        self._tool = self._drop_down("tool", self.tr("Tool"), tool_labels)
         self._pattern = self._text_field("pattern", self.tr("Pattern"), look)
         self._pattern.setPlaceholderText("git log *")
-        scopes = (*SCOPES, RUN_SCOPE) if rule and rule.scope == "run" else SCOPES
+        scopes = SCOPES | RUN_SCOPE if rule and rule.scope == "run" else SCOPES
         self._scope = self._drop_down("scope", self.tr("Where"), scopes)
         self._folder = self._text_field("folder", self.tr("Folder"), look)
         self._folder.setFont(look.fonts.text)
@@ -110,10 +111,10 @@ class RuleDialog(InputDialog):
         title = self.tr("Choose a folder")
         open_folder_picker(self, title, self._folder.text(), self._folder.setText, name="rule.folders")
 
-    def _drop_down(self, name: str, title: str, options: Sequence[tuple[str, str]]) -> DropDown:
+    def _drop_down(self, name: str, title: str, options: Mapping[str, str]) -> DropDown:
         field = DropDown(name=f"rule.{name}", title=title, font=self._look.fonts.text)
         field.setMinimumHeight(self._look.size(28))
-        for value, text in options:
+        for value, text in options.items():
             field.addItem(self.tr(text), value)
         return field
 

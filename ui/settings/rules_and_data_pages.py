@@ -142,45 +142,46 @@ class DataPage(QWidget):
             folder=state.folder,
         )
         column.addWidget(label(text, look.fonts.text, name="settings.data.said", wrap=True))
-        checked = _tr("Checked for damage each week, most recently on {}.").format(
-            f"{to_local_time(state.checked_at):%Y-%m-%d}"
-        )
-        text = checked if state.checked_at else _tr("Checked for damage each week; not checked yet.")
+        text = _tr("Checked for damage each week; not checked yet.")
+        if state.checked_at:
+            day = f"{to_local_time(state.checked_at):%Y-%m-%d}"
+            text = _tr("Checked for damage each week, most recently on {}.").format(day)
         column.addWidget(label(text, look.fonts.second, "second", name="settings.data.checked", wrap=True))
         column.addWidget(self._buttons(state))
         column.addSpacing(8)
         column.addWidget(label(_tr("Backups"), look.fonts.bold))
         text = _tr("Made on each day of use, and before each change of the data format. The last 7 are kept.")
-        none = _tr("No backups yet.")
-        explanation = text if state.backups else f"{text} {none}"
-        column.addWidget(label(explanation, look.fonts.second, "second", name="settings.data.backups", wrap=True))
+        if not state.backups:
+            text = f"{text} {_tr('No backups yet.')}"
+        column.addWidget(label(text, look.fonts.second, "second", name="settings.data.backups", wrap=True))
         for name in state.backups:
             column.addWidget(self._backup(name))
         if state.largest:
             column.addSpacing(8)
             column.addWidget(label(_tr("Largest sessions"), look.fonts.bold))
-        for weight in state.largest:
-            column.addWidget(self._row(weight))
+        for session_size in state.largest:
+            column.addWidget(self._row(session_size))
 
     def _buttons(self, state: DataState) -> QWidget:
         container = QWidget()
         row = FlowLayout(container)
-        buttons = [
-            (DataAction.BACK_UP, _tr("Back up now"), True),
-            (DataAction.CHECK, _tr("Check for damage"), True),
-            (DataAction.COMPACT, _tr("Compact database"), True),
-            (DataAction.EMPTY_TRASH, _tr("Empty trash ({})…").format(state.trashed), state.trashed > 0),
-            (DataAction.OPEN_FOLDER, _tr("Open data folder"), True),
-        ]
-        for action, text, enabled in buttons:
-            button = Button(self._look, text, name=f"settings.data.{action}")
-            button.setEnabled(enabled)
-            button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, ""))
-            row.addWidget(button)
+        row.addWidget(self._button(DataAction.BACK_UP, _tr("Back up now")))
+        row.addWidget(self._button(DataAction.CHECK, _tr("Check for damage")))
+        row.addWidget(self._button(DataAction.COMPACT, _tr("Compact database")))
+        empty_trash = self._button(DataAction.EMPTY_TRASH, _tr("Empty trash ({})…").format(state.trashed))
+        empty_trash.setEnabled(state.trashed > 0)
+        row.addWidget(empty_trash)
+        row.addWidget(self._button(DataAction.OPEN_FOLDER, _tr("Open data folder")))
         return container
 
+    def _button(self, action: DataAction, text: str) -> Button:
+        button = Button(self._look, text, name=f"settings.data.{action}")
+        button.clicked.connect(lambda: self.action_requested.emit(action, ""))
+        return button
+
     def _backup(self, name: str) -> QWidget:
-        look, frame = self._look, styled_frame("well")
+        look = self._look
+        frame = styled_frame("well")
         row = QHBoxLayout(frame)
         row.setContentsMargins(12, 4, 8, 4)
         day, _, before = name.partition("-before-")
@@ -192,20 +193,23 @@ class DataPage(QWidget):
         row.addWidget(button)
         return frame
 
-    def _row(self, weight: SessionSize) -> QWidget:
-        look, frame = self._look, styled_frame("well")
+    def _row(self, session_size: SessionSize) -> QWidget:
+        look = self._look
+        frame = styled_frame("well")
         row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
         texts = QVBoxLayout()
         texts.setSpacing(2)
-        texts.addWidget(label(visible(first_line(weight.title)), look.fonts.strong, wrap=True))
-        reason = _tr("{events}; mostly {kinds}").format(events=_events(weight.events), kinds=_largest_kinds(weight))
+        texts.addWidget(label(visible(first_line(session_size.title)), look.fonts.strong, wrap=True))
+        reason = _tr("{events}; mostly {kinds}").format(
+            events=_events(session_size.events), kinds=_largest_kinds(session_size)
+        )
         texts.addWidget(label(reason, look.fonts.second, "second", wrap=True))
         row.addLayout(texts, 1)
-        row.addWidget(label(size(weight.size), look.fonts.text), 0, Qt.AlignmentFlag.AlignTop)
-        button = Button(look, _tr("Open session"), name=f"settings.weight.{weight.session}", tone="quiet")
-        button.setAccessibleName(_tr("Open the session {}").format(weight.title))
-        button.clicked.connect(lambda: self.session_requested.emit(weight.session))
+        row.addWidget(label(size(session_size.size), look.fonts.text), 0, Qt.AlignmentFlag.AlignTop)
+        button = Button(look, _tr("Open session"), name=f"settings.weight.{session_size.session}", tone="quiet")
+        button.setAccessibleName(_tr("Open the session {}").format(session_size.title))
+        button.clicked.connect(lambda: self.session_requested.emit(session_size.session))
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return frame
 
@@ -218,10 +222,12 @@ def _events(count: int) -> str:
     return _tr("1 event") if count == 1 else _tr("{} events").format(f"{count:,}")
 
 
-def _largest_kinds(weight: SessionSize) -> str:
+def _largest_kinds(session_size: SessionSize) -> str:
     """Return the kinds of events that make up at least a tenth of a session's size, or else the largest kind."""
-    heavy = [kind for kind, part in weight.kinds if part * 10 >= weight.size] or [kind for kind, _ in weight.kinds[:1]]
-    return ", ".join(_tr(KIND_LABELS.get(kind, kind.replace("_", " "))) for kind in heavy)
+    largest_kinds = [kind for kind, kind_size in session_size.kinds if kind_size * 10 >= session_size.size]
+    if not largest_kinds:
+        largest_kinds = [kind for kind, _ in session_size.kinds[:1]]
+    return ", ".join(_tr(KIND_LABELS.get(kind, kind.replace("_", " "))) for kind in largest_kinds)
 
 
 def _tr(text: str) -> str:

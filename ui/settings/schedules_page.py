@@ -1,7 +1,7 @@
 """The Schedules page: sessions that start at set times, and a form to add one."""
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
@@ -15,17 +15,17 @@ from ui.widgets.dialog_parts import click_on_ctrl_enter, open_folder_picker
 from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import label, styled_frame
 
-INTERVALS: Final = (
-    ("", "Once"),
-    ("15m", "Every 15 minutes"),
-    ("1h", "Every hour"),
-    ("1d", "Every day"),
-    ("1w", "Every week"),
-)
-MISSED_POLICIES: Final[tuple[tuple[MissedPolicy, str], ...]] = (
-    ("run", "Run once when Journeyman is open again"),
-    ("skip", "Skip it"),
-)
+INTERVALS: Final = {
+    "": "Once",
+    "15m": "Every 15 minutes",
+    "1h": "Every hour",
+    "1d": "Every day",
+    "1w": "Every week",
+}
+MISSED_POLICIES: Final[Mapping[MissedPolicy, str]] = {
+    "run": "Run once when Journeyman is open again",
+    "skip": "Skip it",
+}
 
 
 class ScheduleDraft(NamedTuple):
@@ -83,7 +83,8 @@ class SchedulesPage(QWidget):
         self._at.clear()
 
     def _row(self, schedule: Schedule) -> QWidget:
-        look, frame = self._look, styled_frame("well")
+        look = self._look
+        frame = styled_frame("well")
         row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
         texts = QVBoxLayout()
@@ -94,8 +95,8 @@ class SchedulesPage(QWidget):
         text = template.format(when=describe_schedule(schedule), folder=visible(schedule.folder))
         texts.addWidget(label(text, look.fonts.second, "second", wrap=True))
         if schedule.missed_count:
-            passed = _tr("Missed times without a session: {}").format(schedule.missed_count)
-            texts.addWidget(label(passed, look.fonts.second, "second", wrap=True))
+            missed = _tr("Missed times without a session: {}").format(schedule.missed_count)
+            texts.addWidget(label(missed, look.fonts.second, "second", wrap=True))
         if schedule.error:
             texts.addWidget(label(visible(schedule.error), look.fonts.second, "failed", wrap=True))
         row.addLayout(texts, 1)
@@ -116,18 +117,16 @@ class SchedulesPage(QWidget):
                 task=self._task.text().strip(),
                 folder=self._folder.text().strip(),
                 at=self._at.text().strip(),
-                every=self._chosen_interval(),
-                missed=MISSED_POLICIES[self._missed.currentIndex()][0],
+                every=self._interval.currentData(),
+                missed=self._missed.currentData(),
             )
             self.added.emit(draft)
 
-    def _chosen_interval(self) -> str:
-        return INTERVALS[self._interval.currentIndex()][0]
-
     def _update_state(self) -> None:
         """Enable Add if there is a task, a folder, and a time or an interval."""
-        when = self._at.text().strip() or self._chosen_interval()
-        self._add.setEnabled(bool(self._task.text().strip() and self._folder.text().strip() and when))
+        has_time = bool(self._at.text().strip() or self._interval.currentData())
+        has_task = bool(self._task.text().strip() and self._folder.text().strip())
+        self._add.setEnabled(has_task and has_time)
 
     def _choose_folder(self) -> None:
         open_folder_picker(
@@ -142,10 +141,11 @@ class SchedulesPage(QWidget):
         field.setFont(self._look.fonts.text)
         return field
 
-    def _combo_box(self, name: str, options: Sequence[tuple[str, str]]) -> QComboBox:
+    def _combo_box(self, name: str, options: Mapping[Any, str]) -> QComboBox:
         combo_box = DropDown(name=f"settings.schedules.{name}", font=self._look.fonts.text)
         combo_box.setMinimumHeight(self._look.size(28))
-        combo_box.addItems([_tr(text) for _, text in options])
+        for value, text in options.items():
+            combo_box.addItem(_tr(text), value)
         return combo_box
 
     def _lay_out(self) -> None:
@@ -172,9 +172,10 @@ class SchedulesPage(QWidget):
         form.addRow(label(_tr("Task"), fonts.text), self._task)
         form.addRow(label(_tr("Folder"), fonts.text), folder_row)
         form.addRow(label(_tr("First time"), fonts.text), at)
-        for title, combo in ((_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed)):
-            form.addRow(label(title, fonts.text), combo)
-            combo.setAccessibleName(title)
+        form.addRow(label(_tr("Repeat"), fonts.text), self._interval)
+        self._interval.setAccessibleName(_tr("Repeat"))
+        form.addRow(label(_tr("If a time is missed"), fonts.text), self._missed)
+        self._missed.setAccessibleName(_tr("If a time is missed"))
         self._at.setAccessibleName(_tr("First time"))
         self._at.setAccessibleDescription(_tr("18:30 or 2030-01-31 18:30. Empty: one interval from now"))
         column.addLayout(form)

@@ -18,7 +18,7 @@ class SearchKeySection(QWidget):
     def __init__(self, look: Look, engine: str) -> None:
         super().__init__()
         self._engine = engine
-        self._words = label("", look.fonts.second, "second", name="settings.web.needs", wrap=True)
+        self._text = label("", look.fonts.second, "second", name="settings.web.needs", wrap=True)
         self._set_key = Button(look, self.tr("Set API key…"), name="settings.web.set_key")
         self._remove_key = Button(look, self.tr("Remove API key"), name="settings.web.remove_key")
         self._set_key.setToolTip(self.tr("Saves the API key in the system keyring, or keeps it until you quit"))
@@ -31,7 +31,7 @@ class SearchKeySection(QWidget):
         row.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._words)
+        column.addWidget(self._text)
         column.addLayout(row)
         self.set_engine(engine)
 
@@ -60,4 +60,4 @@ class SearchKeySection(QWidget):
             text = self.tr("{engine} needs no API key. Its settings must allow responses in JSON.").format(
                 engine=chosen.title
             )
-        self._words.setText(text)
+        self._text.setText(text)

@@ -3,17 +3,10 @@
 from collections.abc import Callable
 from dataclasses import fields as fields_of
 from functools import cache, partial
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDoubleSpinBox,
-    QHBoxLayout,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QHBoxLayout, QSizePolicy, QWidget
 
 from core.domain.tiers import Tiers
 from core.settings.schema import FolderPath, SettingInfo, Settings
@@ -27,7 +20,11 @@ from ui.widgets.drop_down import DropDown
 from ui.widgets.number_field import NumberField
 
 OnChange = Callable[[Any], None]
-OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "contrast": "High contrast"} | {
+OPTION_LABELS = {
+    "system": "System default",
+    "light": "Light",
+    "dark": "Dark",
+    "contrast": "High contrast",
     "none": "None",
     "searxng": "SearXNG",
     "brave": "Brave Search",
@@ -52,9 +49,17 @@ OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "
 WITHOUT_CONTROL = frozenset({"providers", "prices", "mcp_servers", "external_agents"})
 
 
-def settings_with_control() -> list[tuple[str, SettingInfo]]:
-    """Return names and descriptions of the settings that have a control, in the order of the schema."""
-    return [(field.name, field.metadata["about"]) for field in fields_of(Settings) if field.name not in WITHOUT_CONTROL]
+class SettingField(NamedTuple):
+    """A setting that has a control: its name in the schema, and its description."""
+
+    name: str
+    info: SettingInfo
+
+
+def settings_with_control() -> list[SettingField]:
+    """Return the settings that have a control, in the order of the schema."""
+    fields = [field for field in fields_of(Settings) if field.name not in WITHOUT_CONTROL]
+    return [SettingField(field.name, field.metadata["about"]) for field in fields]
 
 
 def create_control(look: Look, name: str, about: SettingInfo, value: Any, on_change: OnChange) -> QWidget:
@@ -93,7 +98,8 @@ def _control(look: Look, name: str, about: SettingInfo, value: Any, on_change: O
 
 def _folder(look: Look, name: str, about: SettingInfo, value: str, on_change: OnChange) -> QWidget:
     """Return a text field with a button that opens the file dialog of the desktop."""
-    container, line = QWidget(), text_field(value, on_change)
+    container = QWidget()
+    line = text_field(value, on_change)
     line.setObjectName(f"settings.{name}.path")
     line.setAccessibleName(_tr(about.label))
     line.setAccessibleDescription(_tr(about.help))
@@ -136,9 +142,13 @@ def _switch(look: Look, value: bool, on_change: OnChange) -> QCheckBox:
 def _number(kind: type, about: SettingInfo, value: float, on_change: OnChange) -> QDoubleSpinBox:
     spin_box = NumberField()
     spin_box.setDecimals(0 if kind is int else 2)
-    spin_box.setRange(0 if about.low is None else about.low, 1e12 if about.high is None else about.high)
-    spin_box.setSingleStep(10 if about.unit == "%" else 1)
-    spin_box.setSuffix("%" if about.unit == "%" else f" {about.unit}" if about.unit else "")
+    spin_box.setMinimum(0 if about.low is None else about.low)
+    spin_box.setMaximum(1e12 if about.high is None else about.high)
+    if about.unit == "%":
+        spin_box.setSingleStep(10)
+        spin_box.setSuffix("%")
+    elif about.unit:
+        spin_box.setSuffix(f" {about.unit}")
     spin_box.setGroupSeparatorShown(True)
     spin_box.setKeyboardTracking(False)  # report a number only when the user has finished typing it
     spin_box.setValue(value)

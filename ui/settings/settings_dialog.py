@@ -1,6 +1,6 @@
 """The Settings window: a list of pages and a search over all of them. Changes take effect immediately."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
@@ -21,8 +21,7 @@ from PySide6.QtWidgets import (
 from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
 from core.models.local.model_state import LocalModelStates
-from core.settings.schema import LOCAL_MODELS, MCP_SERVERS, MEMORY, MODELS, WEB, SettingInfo, Settings
-from core.settings.schema import setting_info as about_setting
+from core.settings.schema import LOCAL_MODELS, MCP_SERVERS, MEMORY, MODELS, WEB, Settings, setting_info
 from ui.base.tasks import ErrorSource
 from ui.settings.agent_profiles_page import AgentProfileAction, AgentProfilesPage
 from ui.settings.external_agents_page import ExternalAgentAction, ExternalAgentsPage
@@ -37,7 +36,7 @@ from ui.settings.rules_and_data_pages import DataAction, DataPage, DataState, Tr
 from ui.settings.schedules_page import SchedulesPage
 from ui.settings.search_key import SearchKeySection
 from ui.settings.semantic_search_section import SemanticSearchAction, SemanticSearchSection
-from ui.settings.setting_controls import settings_with_control
+from ui.settings.setting_controls import SettingField, settings_with_control
 from ui.settings.settings_page import CustomSection, PageContents, SettingsPage
 from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
@@ -48,11 +47,15 @@ from ui.widgets.focus_order import focus_neighbor, focusable_in_order
 from ui.widgets.labels import allow_breaks, error_text, label
 from ui.widgets.local_model_entry import LocalModelAction
 
-AGENTS: Final = about_setting("watch_sessions").page
+AGENTS: Final = setting_info("watch_sessions").page
 PROFILES: Final = "Agent profiles"
 PACKAGES: Final = "Packages"
-RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
-SIZE: Final = (820, 580)
+RULES: Final = "Permission rules"
+FOLDERS: Final = "Trusted folders"
+SCHEDULES: Final = "Schedules"
+DATA: Final = "Data"
+WIDTH: Final = 820
+HEIGHT: Final = 580
 PAGES_WIDTH: Final = 170
 P = TypeVar("P", bound=QWidget)
 
@@ -98,7 +101,7 @@ class SettingsDialog(QDialog):
         self.setObjectName("settings")
         self.setWindowTitle(self.tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        resize_in_screen(self, look.size(SIZE[0]), look.size(SIZE[1]))
+        resize_in_screen(self, look.size(WIDTH), look.size(HEIGHT))
         self._search = QLineEdit()
         self._search.setObjectName("settings.search")
         self._search.setAccessibleName(self.tr("Search settings"))
@@ -110,24 +113,28 @@ class SettingsDialog(QDialog):
         self._stack = QStackedWidget()
         self._error_source: ErrorSource | None = None
         self._footer = label("", look.fonts.second, "third", name="settings.said", wrap=True)
-        self._no_match_note = label(
-            self.tr("No settings match your search."), look.fonts.text, "second", name="settings.none"
-        )
+        no_match_text = self.tr("No settings match your search.")
+        self._no_match_note = label(no_match_text, look.fonts.text, "second", name="settings.none")
         self._no_match_note.setContentsMargins(12, 15, 0, 0)  # so that the text is level with that of the search field
         self._lay_out()
         self._set_fonts()
         self._pages.currentRowChanged.connect(self._show_row)
-        for keys, act in (
-            ("Ctrl+PgDown", lambda: self._go_to_page(self._pages.currentRow() + 1)),
-            ("Ctrl+PgUp", lambda: self._go_to_page(self._pages.currentRow() - 1)),
-            *((f"Alt+{row + 1}", partial(self._go_to_page, row)) for row in range(9)),
-        ):
-            QShortcut(QKeySequence(keys), self).activated.connect(act)
+        self._add_shortcut("Ctrl+PgDown", lambda: self._go_to_page(self._pages.currentRow() + 1))
+        self._add_shortcut("Ctrl+PgUp", lambda: self._go_to_page(self._pages.currentRow() - 1))
+        for row in range(9):
+            self._add_shortcut(f"Alt+{row + 1}", partial(self._go_to_page, row))
         self.show_message(self.tr("Changes take effect immediately."))
         self._search.textChanged.connect(self._filter)
-        self._search.returnPressed.connect(lambda: [*focusable_in_order(self._stack), self._search][0].setFocus())
+        self._search.returnPressed.connect(self._focus_page)
         self._pages.setCurrentRow(0)
         self._no_match_note.hide()
+
+    def _focus_page(self) -> None:
+        """Focus the first control of the page on display, or else the search."""
+        next(iter(focusable_in_order(self._stack)), self._search).setFocus()
+
+    def _add_shortcut(self, keys: str, act: Callable[[], object]) -> None:
+        QShortcut(QKeySequence(keys), self).activated.connect(act)
 
     # Pages with contents from the controllers
 
@@ -171,8 +178,7 @@ class SettingsDialog(QDialog):
             self._section(LOCAL_MODELS, LocalModelsSection).show_models(states, default_model)
 
     def show_page(self, title: str) -> None:
-        items = self._pages.findItems(title, Qt.MatchFlag.MatchExactly)
-        if items:
+        if items := self._pages.findItems(title, Qt.MatchFlag.MatchExactly):
             self._pages.setCurrentItem(items[0])
 
     def _go_to_page(self, row: int) -> None:
@@ -208,8 +214,8 @@ class SettingsDialog(QDialog):
 
     def _set_fonts(self) -> None:
         fonts = self._look.fonts
-        for part in (self._search, self._pages, self._no_match_note):
-            part.setFont(fonts.text)
+        for widget in (self._search, self._pages, self._no_match_note):
+            widget.setFont(fonts.text)
         self._footer.setFont(fonts.second)
         self._pages.setMaximumWidth(self._look.size(PAGES_WIDTH))
         self._side.setFixedWidth(self._look.size(PAGES_WIDTH))
@@ -313,30 +319,30 @@ class SettingsDialog(QDialog):
 
     def _filter(self) -> None:
         """Show only settings that match every word of the search, and hide pages without a match."""
-        words, first = self._search_words(), -1
-        for number, contents in enumerate(self._contents.values()):
-            is_match = contents.matches(words)
-            self._pages.item(number).setHidden(not is_match)
-            first = number if is_match and first < 0 else first
+        words = self._search_words()
+        matches = [row for row, contents in enumerate(self._contents.values()) if contents.matches(words)]
+        for row in range(self._pages.count()):
+            self._pages.item(row).setHidden(row not in matches)
         for page in self._built.values():
             page.filter(words)
-        if first >= 0 and self._pages.currentItem().isHidden():
-            self._pages.setCurrentRow(first)
+        if matches and self._pages.currentItem().isHidden():
+            self._pages.setCurrentRow(matches[0])
             announce(self, self._pages.currentItem().text())
-        if first < 0 and self._no_match_note.isHidden() and words:
+        if not matches and self._no_match_note.isHidden():
             announce(self, self._no_match_note.text())
-        self._no_match_note.setVisible(first < 0)
-        self._stack.setVisible(first >= 0)
+        self._no_match_note.setVisible(not matches)
+        self._stack.setVisible(bool(matches))
 
     def _all_contents(self) -> dict[str, PageContents]:
         """Return the contents of all pages in the order of the list."""
-        fields: dict[str, list[tuple[str, SettingInfo]]] = {}
-        for name, about in settings_with_control():
-            fields.setdefault(about.page, []).append((name, about))
-        parts = self._parts()
-        return {title: PageContents(title, fields.get(title, []), parts.get(title)) for title in {**fields, **parts}}
+        fields: dict[str, list[SettingField]] = {}
+        for field in settings_with_control():
+            fields.setdefault(field.info.page, []).append(field)
+        sections = self._sections()
+        titles = {**fields, **sections}
+        return {title: PageContents(title, fields.get(title, []), sections.get(title)) for title in titles}
 
-    def _parts(self) -> dict[str, CustomSection]:
+    def _sections(self) -> dict[str, CustomSection]:
         tr = self.tr
         providers = tr("providers servers api key keys keyring test price cost context window add base url")
         local = tr("local model models download gguf offline this computer ollama lm studio hugging face add delete")
@@ -348,26 +354,21 @@ class SettingsDialog(QDialog):
         folders = tr("trust trusted folder project instructions permission agents.md skills revoke")
         schedules = tr("schedule scheduled cron timer task automatic repeat")
         data = tr("backup restore database size storage disk trash compact")
+        semantic = tr("semantic search embedding model install turn on off minilm")
+        reload_local = partial(self.local_model_action_requested.emit, LocalModelAction.REFRESH, "")
+        reload_semantic = partial(self.semantic_search_requested.emit, SemanticSearchAction.RELOAD)
         reload_profiles = partial(self.profile_action_requested.emit, AgentProfileAction.RELOAD, "")
+        reload_packages = partial(self.package_action_requested.emit, PackageAction.RELOAD, "", "")
         reload_agents = partial(self.agent_action_requested.emit, ExternalAgentAction.RELOAD, "", "")
         return {
             MODELS: CustomSection(providers, self._build_models, self._load_providers),
-            LOCAL_MODELS: CustomSection(
-                local,
-                self._build_local_models,
-                lambda: self.local_model_action_requested.emit(LocalModelAction.REFRESH, ""),
-                is_first=True,
-            ),
-            MEMORY: CustomSection(
-                tr("semantic search embedding model install turn on off minilm"),
-                self._build_semantic_search,
-                lambda: self.semantic_search_requested.emit(SemanticSearchAction.RELOAD),
-            ),
+            LOCAL_MODELS: CustomSection(local, self._build_local_models, reload_local, is_first=True),
+            MEMORY: CustomSection(semantic, self._build_semantic_search, reload_semantic),
             WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
             PROFILES: CustomSection(profiles, self._build_profiles, reload_profiles),
             MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
             AGENTS: CustomSection(agents, self._build_agents, reload_agents),
-            PACKAGES: CustomSection(packages, self._build_packages, self._load_packages),
+            PACKAGES: CustomSection(packages, self._build_packages, reload_packages),
             RULES: CustomSection(rules, self._build_rules),
             FOLDERS: CustomSection(folders, self._build_folders),
             SCHEDULES: CustomSection(schedules, self._build_schedules, self.schedules_requested.emit),
@@ -454,9 +455,6 @@ class SettingsDialog(QDialog):
     def _load_tools(self) -> None:
         if self.mcp_servers.overview is None:
             self.mcp_action_requested.emit(McpServerAction.RELOAD, "", "")
-
-    def _load_packages(self) -> None:
-        self.package_action_requested.emit(PackageAction.RELOAD, "", "")
 
     def _load_data(self) -> None:
         if self._data is None:

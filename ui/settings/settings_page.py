@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from core.domain.tiers import Tiers
-from core.settings.schema import SettingInfo, Settings
-from ui.settings.setting_controls import create_control
+from core.settings.schema import Settings
+from ui.settings.setting_controls import SettingField, create_control
 from ui.settings.tier_fields import FIELD_WIDTH
 from ui.style.theme import Look
 from ui.widgets.labels import label
@@ -68,20 +68,34 @@ class PageContents(NamedTuple):
     """The contents of a page. The search uses them to find a page that has not been built yet."""
 
     title: str
-    fields: list[tuple[str, SettingInfo]]
+    fields: Sequence[SettingField]
     section: CustomSection | None = None
 
-    def matches(self, typed: Sequence[str]) -> bool:
-        rows = [_words(name, about) for name, about in self.fields]
-        return any(all(word in keywords for word in typed) for keywords in [*rows, self.section_keywords()])
+    def matches(self, words: Sequence[str]) -> bool:
+        """Return whether a field or the section matches every word of a search."""
+        if _contains_all(self.section_keywords(), words):
+            return True
+        return any(_contains_all(_keywords(field), words) for field in self.fields)
 
     def section_keywords(self) -> str:
         return f"{self.title} {self.section.keywords if self.section else ''}".casefold()
 
 
-def _words(name: str, about: SettingInfo) -> str:
+class _SettingRow(NamedTuple):
+    """The row of a setting, and the text in which the search looks for it."""
+
+    keywords: str
+    widget: QWidget
+
+
+def _keywords(field: SettingField) -> str:
     """Return the text in which the search looks for the words that lead to a setting."""
-    return f"{about.page} {about.label} {about.help} {name} {SYNONYMS.get(name, '')}".casefold()
+    info = field.info
+    return f"{info.page} {info.label} {info.help} {field.name} {SYNONYMS.get(field.name, '')}".casefold()
+
+
+def _contains_all(keywords: str, words: Sequence[str]) -> bool:
+    return all(word in keywords for word in words)
 
 
 class SettingsPage(QWidget):
@@ -91,22 +105,24 @@ class SettingsPage(QWidget):
         super().__init__()
         self._look = look
         self._contents = contents
-        self._rows: list[tuple[str, QWidget]] = []
+        self._rows: list[_SettingRow] = []
         self._fields = ReplaceableContent()
-        self._part = ReplaceableContent()
+        self._section = ReplaceableContent()
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 4, 20, 16)
         column.setSpacing(12)
         column.addWidget(label(self.tr(contents.title), look.fonts.title))
-        parts: list[tuple[QWidget, Callable[[], None]]] = [
-            (self._fields, lambda: self.show_fields(settings)),
-            (self._part, self.rebuild_section),
-        ]
+        # The parts are filled in the order of the layout, because Qt focuses the first widget that was created.
         if contents.section and contents.section.is_first:
-            parts.reverse()
-        for part, fill in parts:  # filled in this order, because Qt focuses the first widget that was created
-            column.addWidget(part)
-            fill()
+            column.addWidget(self._section)
+            self.rebuild_section()
+            column.addWidget(self._fields)
+            self.show_fields(settings)
+        else:
+            column.addWidget(self._fields)
+            self.show_fields(settings)
+            column.addWidget(self._section)
+            self.rebuild_section()
         column.addStretch(1)
 
     def show_fields(self, settings: Settings) -> None:
@@ -116,41 +132,43 @@ class SettingsPage(QWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
-        for name, about in self._contents.fields:
-            row = self._row(name, about, getattr(settings, name))
+        for field in self._contents.fields:
+            row = self._build_row(field, getattr(settings, field.name))
             column.addWidget(row)
-            self._rows.append((_words(name, about), row))
+            self._rows.append(_SettingRow(_keywords(field), row))
         self._fields.replace_content(content)
 
     def rebuild_section(self) -> None:
         """Rebuild the custom section with current data."""
         if self._contents.section:
-            self._part.replace_content(self._contents.section.build())
+            self._section.replace_content(self._contents.section.build())
 
-    def filter(self, typed: Sequence[str]) -> None:
-        """Show only settings and sections that match every typed word."""
-        for keywords, row in self._rows:
-            row.setVisible(all(word in keywords for word in typed))
-        keywords = self._contents.section_keywords()
-        self._part.setVisible(self._contents.section is not None and all(word in keywords for word in typed))
-        self._fields.setVisible(any(not row.isHidden() for _, row in self._rows))
+    def filter(self, words: Sequence[str]) -> None:
+        """Show only settings and sections that match every word of a search."""
+        for row in self._rows:
+            row.widget.setVisible(_contains_all(row.keywords, words))
+        section_matches = _contains_all(self._contents.section_keywords(), words)
+        self._section.setVisible(self._contents.section is not None and section_matches)
+        self._fields.setVisible(any(not row.widget.isHidden() for row in self._rows))
 
-    def _row(self, name: str, about: SettingInfo, value: object) -> QWidget:
-        container, fonts = QWidget(), self._look.fonts
+    def _build_row(self, field: SettingField, value: object) -> QWidget:
+        fonts = self._look.fonts
+        container = QWidget()
         row = QHBoxLayout(container)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(16)
         texts = QVBoxLayout()
         texts.setSpacing(1)
-        texts.addWidget(label(self.tr(about.label), fonts.strong, wrap=True))
-        texts.addWidget(label(self.tr(about.help), fonts.second, "second", wrap=True))
+        texts.addWidget(label(self.tr(field.info.label), fonts.strong, wrap=True))
+        texts.addWidget(label(self.tr(field.info.help), fonts.second, "second", wrap=True))
         texts.addStretch(1)
-        field = create_control(self._look, name, about, value, lambda new: self.changed.emit(name, new))
-        if isinstance(value, Tiers):  # the control for tiers needs the whole width
-            texts.addWidget(field)
-            row.addLayout(texts, 1)
-            return container
-        field.setMinimumWidth(self._look.size(FIELD_WIDTH))
         row.addLayout(texts, 1)
-        row.addWidget(field, 0, Qt.AlignmentFlag.AlignTop)
+        control = create_control(
+            self._look, field.name, field.info, value, lambda new: self.changed.emit(field.name, new)
+        )
+        if isinstance(value, Tiers):  # the control for tiers needs the whole width
+            texts.addWidget(control)
+        else:
+            control.setMinimumWidth(self._look.size(FIELD_WIDTH))
+            row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
         return container

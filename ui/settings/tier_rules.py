@@ -1,7 +1,8 @@
 """The rules that choose a tier for each step of a session with the model “auto”. The first matching rule applies."""
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Final
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
@@ -13,15 +14,15 @@ from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import label
 from ui.widgets.replaceable_content import ReplaceableContent
 
-CONDITIONS: Final[tuple[tuple[TierCondition, str], ...]] = (
-    ("first_step", "First step of a run"),
-    ("after_failure", "After a failed step"),
-    ("vision", "With images"),
-    ("summary", "Context summary"),
-    ("review", "Review of a session"),
-)
-TIERS: Final[tuple[tuple[Tier, str], ...]] = (("small", "Small"), ("mid", "Mid"), ("frontier", "Frontier"))
-OTHERWISE: Final = TierRule("any", "mid")
+CONDITIONS: Final[Mapping[TierCondition, str]] = {
+    "first_step": "First step of a run",
+    "after_failure": "After a failed step",
+    "vision": "With images",
+    "summary": "Context summary",
+    "review": "Review of a session",
+}
+TIERS: Final[Mapping[Tier, str]] = {"small": "Small", "mid": "Mid", "frontier": "Frontier"}
+DEFAULT_LAST_RULE: Final = TierRule("any", "mid")
 
 
 class TierRulesEditor(QWidget):
@@ -38,9 +39,8 @@ class TierRulesEditor(QWidget):
         self._look = look
         self._on_change = on_change
         self.setObjectName("settings.tiers.rules")
-        before_any = next((at for at, rule in enumerate(rules) if rule.when == "any"), len(rules))
-        self._rules = list(rules[:before_any])
-        self._otherwise = rules[before_any] if before_any < len(rules) else OTHERWISE
+        self._rules = list(takewhile(lambda rule: rule.when != "any", rules))
+        self._last_rule = next((rule for rule in rules if rule.when == "any"), DEFAULT_LAST_RULE)
         self._rows = ReplaceableContent()
         self._add = Button(look, _tr("Add rule"), name="settings.tiers.rules.add")
         self._reset = Button(look, _tr("Use the default rules"), name="settings.tiers.rules.reset", tone="quiet")
@@ -62,7 +62,7 @@ class TierRulesEditor(QWidget):
 
     @property
     def rules(self) -> tuple[TierRule, ...]:
-        return (*self._rules, self._otherwise)
+        return (*self._rules, self._last_rule)
 
     def _fill(self) -> None:
         content = QWidget()
@@ -71,68 +71,76 @@ class TierRulesEditor(QWidget):
         grid.setHorizontalSpacing(6)
         grid.setVerticalSpacing(6)
         grid.setColumnStretch(0, 1)
-        for at, rule in enumerate(self._rules):
-            name = f"settings.tiers.rule.{at}"
-            when = self._choice(f"{name}.when", _tr("When"), CONDITIONS, rule.when)
-            tier = self._choice(f"{name}.tier", _tr("Tier"), TIERS, rule.tier)
-            when.activated.connect(lambda index, at=at: self._change(at, when=CONDITIONS[index][0]))
-            tier.activated.connect(lambda index, at=at: self._change(at, tier=TIERS[index][0]))
-            grid.addWidget(when, at, 0)
-            grid.addWidget(tier, at, 1)
-            condition = _tr(dict(CONDITIONS)[rule.when])
-            up = self._button(f"{name}.up", "arrow-up", _tr("Move up: {}").format(condition))
-            up.setEnabled(at > 0)
-            up.clicked.connect(lambda _=False, at=at: self._move_up(at))
-            remove = self._button(f"{name}.remove", "x", _tr("Remove: {}").format(condition))
-            remove.clicked.connect(lambda _=False, at=at: self._remove(at))
-            grid.addWidget(up, at, 2)
-            grid.addWidget(remove, at, 3)
-        last = len(self._rules)
-        grid.addWidget(label(_tr("All other steps"), self._look.fonts.text), last, 0)
-        otherwise = self._choice("settings.tiers.rule.any.tier", _tr("All other steps"), TIERS, self._otherwise.tier)
-        otherwise.activated.connect(lambda index: self._change(-1, tier=TIERS[index][0]))
-        grid.addWidget(otherwise, last, 1)
+        for index, rule in enumerate(self._rules):
+            self._add_rule_row(grid, index, rule)
+        self._add_last_row(grid)
         self._rows.replace_content(content)
-        self._add.setEnabled(bool(self._unused()))
+        self._add.setEnabled(bool(self._unused_conditions()))
         self._reset.setEnabled(self.rules != DEFAULT_RULES)
 
-    def _unused(self) -> list[TierCondition]:
+    def _add_rule_row(self, grid: QGridLayout, index: int, rule: TierRule) -> None:
+        name = f"settings.tiers.rule.{index}"
+        when = self._choice(f"{name}.when", _tr("When"), CONDITIONS, rule.when)
+        tier = self._choice(f"{name}.tier", _tr("Tier"), TIERS, rule.tier)
+        when.activated.connect(lambda _: self._change(index, TierRule(when.currentData(), rule.tier)))
+        tier.activated.connect(lambda _: self._change(index, TierRule(rule.when, tier.currentData())))
+        condition = _tr(CONDITIONS[rule.when])
+        up = self._button(f"{name}.up", "arrow-up", _tr("Move up: {}").format(condition))
+        up.setEnabled(index > 0)
+        up.clicked.connect(lambda: self._move_up(index))
+        remove = self._button(f"{name}.remove", "x", _tr("Remove: {}").format(condition))
+        remove.clicked.connect(lambda: self._remove(index))
+        for column, widget in enumerate((when, tier, up, remove)):
+            grid.addWidget(widget, index, column)
+
+    def _add_last_row(self, grid: QGridLayout) -> None:
+        """Add the row of the last rule, of which only the tier can be chosen."""
+        row = len(self._rules)
+        title = _tr("All other steps")
+        tier = self._choice("settings.tiers.rule.any.tier", title, TIERS, self._last_rule.tier)
+        tier.activated.connect(lambda _: self._change_last(TierRule("any", tier.currentData())))
+        grid.addWidget(label(title, self._look.fonts.text), row, 0)
+        grid.addWidget(tier, row, 1)
+
+    def _unused_conditions(self) -> list[TierCondition]:
         used = {rule.when for rule in self._rules}
-        return [condition for condition, _ in CONDITIONS if condition not in used]
+        return [condition for condition in CONDITIONS if condition not in used]
 
-    def _change(self, at: int, when: TierCondition | None = None, tier: Tier | None = None) -> None:
-        rule = self._otherwise if at < 0 else self._rules[at]
-        changed = TierRule(when or rule.when, tier or rule.tier)
-        if at < 0:
-            self._otherwise = changed
-        else:
-            self._rules[at] = changed
-        self._report(changed != rule)
+    def _change(self, index: int, rule: TierRule) -> None:
+        is_changed = rule != self._rules[index]
+        self._rules[index] = rule
+        self._update(report=is_changed)
 
-    def _move_up(self, at: int) -> None:
-        self._rules[at - 1 : at + 1] = self._rules[at], self._rules[at - 1]
-        self._report()
+    def _change_last(self, rule: TierRule) -> None:
+        is_changed = rule != self._last_rule
+        self._last_rule = rule
+        self._update(report=is_changed)
 
-    def _remove(self, at: int) -> None:
-        del self._rules[at]
-        self._report()
+    def _move_up(self, index: int) -> None:
+        self._rules.insert(index - 1, self._rules.pop(index))
+        self._update()
+
+    def _remove(self, index: int) -> None:
+        del self._rules[index]
+        self._update()
 
     def _add_rule(self) -> None:
-        self._rules.append(TierRule(self._unused()[0], "frontier"))
-        self._report()
+        self._rules.append(TierRule(self._unused_conditions()[0], "frontier"))
+        self._update()
 
     def _use_default_rules(self) -> None:
-        self._rules, self._otherwise = list(DEFAULT_RULES[:-1]), DEFAULT_RULES[-1]
-        self._report()
+        *self._rules, self._last_rule = DEFAULT_RULES
+        self._update()
 
-    def _report(self, changed: bool = True) -> None:
+    def _update(self, *, report: bool = True) -> None:
+        """Show the rules as they are now, and report them."""
         self._fill()
-        if changed:
+        if report:
             self._on_change(self.rules)
 
-    def _choice(self, name: str, title: str, options: Sequence[tuple[str, str]], value: str) -> DropDown:
+    def _choice(self, name: str, title: str, options: Mapping[Any, str], value: str) -> DropDown:
         field = DropDown(name=name, title=title, font=self._look.fonts.text)
-        for key, text in options:
+        for key, text in options.items():
             field.addItem(_tr(text), key)
         field.setCurrentIndex(field.findData(value))
         return field

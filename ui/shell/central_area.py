@@ -43,10 +43,10 @@ class CentralArea(QWidget):
             floating.installEventFilter(self)
 
     def show_part(self, part: QWidget, page: RunPage | None = None) -> None:
-        """Show a widget of the stack.
+        """Show a widget of the stack. `page` is the session page that it shows, if any; messages float at its bottom.
 
-        If it shows a session, `page` is its page, above whose bottom the messages float. If the hidden widget had the
-        focus, the one that had it last in the widget shown gets it, or else the tab of the session.
+        If the focus was in the hidden widget, it moves to the widget that had it last in `part`; without one, to the
+        tab of the session or the first Tab stop.
         """
         focused: QWidget | None = self.window().focusWidget()
         leaves_focus = focused is not None and self._stack.isAncestorOf(focused) and not part.isAncestorOf(focused)

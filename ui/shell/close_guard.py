@@ -56,7 +56,7 @@ class CloseGuard(QObject):
         If not, ask the user, or do what the user has chosen to do every time.
         """
         if not self._pages.unsaved_changes() and self._running():
-            self._decide(self.action)
+            self._carry_out(self.action)
             return False
         return self._confirm_unsaved()
 
@@ -88,16 +88,16 @@ class CloseGuard(QObject):
         ).open()
         return False
 
-    def _decide(self, action: CloseAction) -> None:
+    def _carry_out(self, action: CloseAction) -> None:
         match action:
             case "background":
                 self.background_requested.emit()
             case "stop":
                 self.stop_requested.emit()
             case "ask":
-                self._ask()
+                self._open_dialog()
 
-    def _ask(self) -> None:
+    def _open_dialog(self) -> None:
         """Ask what to do about the running sessions, unless the question is open already."""
         if self._shell.findChild(CloseDialog) is None:
             dialog = CloseDialog(self._look, self._running(), self._shell, has_tray=self.has_tray())
@@ -108,4 +108,4 @@ class CloseGuard(QObject):
         if remember:
             self.action = action
             self.remembered.emit(action)
-        self._decide(action)
+        self._carry_out(action)

@@ -13,8 +13,6 @@ from ui.palette.ranking import PaletteEntry
 from ui.shell.commands import COMMANDS, SLASH, Command
 from ui.style.icons import icon_names
 
-HIDDEN = "hidden"  # available by shortcut only: nine "Go to session N" entries would clutter the palette
-
 
 class CommandActions(QObject):
     """One QAction for each command; `handlers` maps every command id to its handler."""
@@ -39,8 +37,7 @@ class CommandActions(QObject):
         """
         self._reasons = reasons
         for command in COMMANDS:
-            always_enabled = command.when in ("", HIDDEN)
-            self.by_id[command.id].setEnabled(always_enabled or command.when in states)
+            self.by_id[command.id].setEnabled(not command.when or command.when in states)
 
     def trigger(self, command_id: str) -> None:
         self.by_id[command_id].trigger()
@@ -63,7 +60,7 @@ class CommandActions(QObject):
                 enabled=self.by_id[command.id].isEnabled(),
             )
             for command in COMMANDS
-            if command.when != HIDDEN and command.id != "palette.commands"
+            if not command.hidden and command.id != "palette.commands"
         ]
 
 

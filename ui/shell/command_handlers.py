@@ -76,8 +76,8 @@ class CommandHandlers(QObject):
             "session.move": self._move_to_other_pane,
             "tab.close": split_view.close_tab,
             "side.other": split_view.activate_other_pane,
-            "tab.next": partial(split_view.go_to_tab, 1),
-            "tab.previous": partial(split_view.go_to_tab, -1),
+            "tab.next": partial(split_view.go_to_neighbor_tab, 1),
+            "tab.previous": partial(split_view.go_to_neighbor_tab, -1),
             "session.rename": lambda: sessions.rename(selection.session),
             "session.pin": lambda: self._request(SessionAction.UNPIN if self._row().pinned else SessionAction.PIN),
             "session.archive": lambda: self._request(
@@ -148,7 +148,7 @@ class CommandHandlers(QObject):
     def _toggle_split(self) -> None:
         split_view = self._parts.split_view
         if split_view.is_split:
-            split_view.show_in_other_pane("")
+            split_view.close_other_pane()
         else:
             hint = self.tr("Choose the session to show next to this one")
             self.pick_session(hint, split_view.show_in_other_pane, exclude=split_view.active_pane.session)

@@ -185,7 +185,7 @@ class MainWindow(QWidget):
         self.pages.apply_updates(updates)
         self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())
         if batch.touched:
-            self._step_updater.update(batch)
+            self._step_updater.apply_updates(batch)
         if current_session in batch.touched:
             self._title.refresh()
             self._enable_commands()
@@ -304,7 +304,7 @@ class MainWindow(QWidget):
     def _focus_area(self, offset: int) -> None:
         """Move the keyboard focus to the next (1) or previous (-1) area of the window."""
         shows_page = self._central_area.shows(self.pages)
-        self._columns.focus_area(offset, self.pages.focus_areas() if shows_page else [self._central_area])
+        self._columns.focus_neighbor_area(offset, self.pages.focus_areas() if shows_page else [self._central_area])
 
     def show_start(self) -> None:
         self.selection.choose_session("")
@@ -449,7 +449,7 @@ class MainWindow(QWidget):
 
     def _on_step_chosen(self, view: SessionView) -> None:
         if view is self.view:
-            self._step_updater.show()
+            self._step_updater.schedule_update()
 
     def _follow_active_pane(self) -> None:
         if self._central_area.shows(self.split_view):

@@ -23,12 +23,14 @@ class NotificationText(NamedTuple):
 def notification_text(new: Sequence[WaitingRequest]) -> NotificationText:
     """Return the text of a notification about new requests: that of a single one, or the number of several."""
     if len(new) == 1:
-        row, request = new[0]
-        return NotificationText(_shorten(row.title) or "Journeyman", _shorten(summarize(request).bar_text))
-    titles = list(dict.fromkeys(_shorten(waiting.row.title, MAX_TITLE) for waiting in new))
-    unnamed = len(titles) - MAX_NAMED
-    more = f" +{unnamed}" if unnamed > 0 else ""
-    return NotificationText(f"Journeyman ({len(new)})", _shorten(", ".join(titles[:MAX_NAMED]) + more))
+        waiting = new[0]
+        title = _shorten(waiting.row.title) or "Journeyman"
+        return NotificationText(title, _shorten(summarize(waiting.request).bar_text))
+    session_titles = list(dict.fromkeys(_shorten(waiting.row.title, MAX_TITLE) for waiting in new))
+    named = ", ".join(session_titles[:MAX_NAMED])
+    unnamed_count = len(session_titles) - MAX_NAMED
+    text = f"{named} +{unnamed_count}" if unnamed_count > 0 else named
+    return NotificationText(f"Journeyman ({len(new)})", _shorten(text))
 
 
 def ended_text(rows: Sequence[SessionRow], last_reply: str = "") -> NotificationText:

@@ -17,7 +17,8 @@ from ui.base.panel_page import PageContext, PanelPage
 class PageSpec(NamedTuple):
     """A page that can be shown in the central area.
 
-    `listed` pages have a button in the sidebar; `badge_count` returns the number shown on it.
+    `build` creates the page, and `keys` is the shortcut that opens it. A `listed` page has a button in the sidebar;
+    `badge_count` returns the number shown on it.
     """
 
     id: str
@@ -100,9 +101,9 @@ def _overview(parts: PageContext) -> PanelPage:
 
 
 PAGES: Final = (
-    PageSpec("overview", "Overview", "rows-2", _overview, "Ctrl+Shift+O"),
-    PageSpec("skills", "Skills", "wrench", _skills, badge_count=lambda reading: reading.proposed("skill")),
-    PageSpec("memory", "Memory", "brain", _memory, badge_count=lambda reading: reading.proposed("memory")),
-    PageSpec("usage", "Usage", "chart-column", _usage),
-    PageSpec("compare", "Compare", "columns-2", _compare, listed=False),
+    PageSpec("overview", "Overview", icon="rows-2", build=_overview, keys="Ctrl+Shift+O"),
+    PageSpec("skills", "Skills", icon="wrench", build=_skills, badge_count=lambda reader: reader.proposed("skill")),
+    PageSpec("memory", "Memory", icon="brain", build=_memory, badge_count=lambda reader: reader.proposed("memory")),
+    PageSpec("usage", "Usage", icon="chart-column", build=_usage),
+    PageSpec("compare", "Compare", icon="columns-2", build=_compare, listed=False),
 )

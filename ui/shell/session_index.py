@@ -69,22 +69,18 @@ class SessionIndex:
 
     def apply_updates(self, batch: UpdateBatch) -> bool:
         """Apply a batch of updates; return whether what waits for the user may have changed."""
-
-        def was_active(session: str) -> bool:
-            return self.row(session).status in ACTIVE_STATUSES
-
-        decisions_changed = any(
-            name not in self._rows or needs_decision(self._rows[name]) != needs_decision(row)
-            for name, row in batch.touched.items()
-        )
-        self._ended += [
-            row
-            for row in batch.touched.values()
-            if not row.parent and has_ended(row) and (was_active(row.id) or row.id in batch.started)
-        ]
-        self._rows |= batch.touched
-        self.pausing.difference_update(name for name, row in batch.touched.items() if row.status not in ACTIVE_STATUSES)
-        return batch.requests_changed or decisions_changed
+        waiting_changed = batch.requests_changed
+        for session, row in batch.touched.items():
+            known_row = self._rows.get(session)
+            if known_row is None or needs_decision(known_row) != needs_decision(row):
+                waiting_changed = True
+            was_active = known_row is not None and known_row.status in ACTIVE_STATUSES
+            if has_ended(row) and not row.parent and (was_active or session in batch.started):
+                self._ended.append(row)
+            if row.status not in ACTIVE_STATUSES:
+                self.pausing.discard(session)
+            self._rows[session] = row
+        return waiting_changed
 
     def all_rows(self) -> Collection[SessionRow]:
         return self._rows.values()
@@ -98,10 +94,10 @@ class SessionIndex:
         ended, self._ended = self._ended, []
         return ended
 
-    def remove(self, names: Iterable[str]) -> None:
+    def remove(self, sessions: Iterable[str]) -> None:
         """Forget deleted sessions."""
-        for name in names:
-            self._rows.pop(name, None)
+        for session in sessions:
+            self._rows.pop(session, None)
 
     def pending(self) -> list[WaitingRequest]:
         """Return the requests that wait for the user, each with its session, oldest first."""

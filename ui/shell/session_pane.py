@@ -71,12 +71,12 @@ class SessionPane(QWidget):
         self.setObjectName(object_name)
         self.setAccessibleName(accessible_name)
 
-    def show_session(self, name: str) -> None:
+    def show_session(self, session: str) -> None:
         """Show a session, or refresh it if it is already shown.
 
         For an unknown ID, set `session` to "" and keep the view as it is.
         """
-        row = self._session_index.find(name)
+        row = self._session_index.find(session)
         if row is None:
             self.session = ""
             return
@@ -97,8 +97,8 @@ class SessionPane(QWidget):
         `newly_asking` holds the sessions with new requests. If this pane is active and shows one of them, focus its
         request unless the user is typing. Only the active pane announces replies.
         """
-        for name in batch.touched:
-            self.tabs.refresh(name)
+        for session in batch.touched:
+            self.tabs.refresh(session)
         row = batch.touched.get(self.session)
         if row is not None:
             self.view.show_session(row)
@@ -132,13 +132,13 @@ class SessionPane(QWidget):
         else:
             self._announcer.skip(text)
 
-    def remove_sessions(self, names: Collection[str]) -> None:
+    def remove_sessions(self, sessions: Collection[str]) -> None:
         """Remove the tabs and drafts of deleted sessions."""
-        for name in names:
-            self.drafts.delete(name)
-            self._state.set_review(name, "")
-            self.tabs.close(name)
-        if self.session in names:
+        for session in sessions:
+            self.drafts.delete(session)
+            self._state.set_review(session, "")
+            self.tabs.close(session)
+        if self.session in sessions:
             self.session = ""
 
     def restyle(self, look: Look) -> None:

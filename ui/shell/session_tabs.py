@@ -49,20 +49,20 @@ class SessionTabs(QTabBar):
 
     def permanent(self) -> list[str]:
         """Return the sessions with a permanent tab."""
-        return [name for name in self._session_ids() if name != self._temporary]
+        return [session for session in self._session_ids() if session != self._temporary]
 
-    def open(self, names: Sequence[str]) -> None:
+    def open(self, sessions: Sequence[str]) -> None:
         """Open permanent tabs for these sessions, making a temporary tab permanent."""
-        for name in names:
-            if name == self._temporary:
+        for session in sessions:
+            if session == self._temporary:
                 self._temporary = ""
-            elif name not in self._session_ids():
-                self._add(name)
+            elif session not in self._session_ids():
+                self._add(session)
         self._on_tabs_changed()
 
-    def set_temporary(self, name: str) -> None:
+    def set_temporary(self, session: str) -> None:
         """Show the temporary tab for a session; an empty id, or a session with a permanent tab, removes it."""
-        needed = "" if name in self.permanent() else name
+        needed = "" if session in self.permanent() else session
         if needed == self._temporary:
             return
         if self._temporary:
@@ -72,62 +72,62 @@ class SessionTabs(QTabBar):
             self._add(needed)
         self._on_tabs_changed()
 
-    def close(self, name: str) -> None:  # type: ignore[override]  # closes a tab; the tab bar itself is never closed
+    def close(self, session: str) -> None:  # type: ignore[override]  # closes a tab; the tab bar itself is never closed
         """Remove the tab of a session, if it has one."""
-        if name in self._session_ids():
-            self.removeTab(self._session_ids().index(name))
-            if name == self._temporary:
+        if session in self._session_ids():
+            self.removeTab(self._session_ids().index(session))
+            if session == self._temporary:
                 self._temporary = ""
             self._on_tabs_changed()
 
-    def set_current(self, name: str, *, active: bool = True) -> None:
+    def set_current(self, session: str, *, active: bool = True) -> None:
         """Highlight the tab of the session shown; `active` means that this pane is the active one."""
-        self.current = name if name in self._session_ids() else ""
+        self.current = session if session in self._session_ids() else ""
         if self.current:
-            self.setCurrentIndex(self._session_ids().index(name))
+            self.setCurrentIndex(self._session_ids().index(session))
         # Qt always has a current tab. A style property decides whether it also looks like one.
         set_style_properties(self, none=not self.current, away=not active)
 
-    def refresh(self, name: str) -> None:
+    def refresh(self, session: str) -> None:
         """Update the title and status icon of a tab."""
-        if name in self._session_ids():
-            index = self._session_ids().index(name)
-            row = self._row(name)
+        if session in self._session_ids():
+            index = self._session_ids().index(session)
+            row = self._row(session)
             self.setTabText(index, visible(row.title).replace("&", "&&"))
             self.setTabToolTip(index, visible(row.title))
             self.setTabIcon(index, icon(session_icon(row), self._look.theme.status(row.status)))
 
-    def neighbor(self, name: str, offset: int) -> str:
+    def neighbor(self, session: str, offset: int) -> str:
         """Return the session of the next (1) or previous (-1) tab, wrapping around; empty if there are no tabs."""
-        names = self._session_ids()
-        if not names:
+        sessions = self._session_ids()
+        if not sessions:
             return ""
-        index = names.index(name) + offset if name in names else 0
-        return names[index % len(names)]
+        index = sessions.index(session) + offset if session in sessions else 0
+        return sessions[index % len(sessions)]
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self.setFont(look.fonts.text)
-        for index, name in enumerate(self._session_ids()):
-            self._add_close_button(index, name)
-            self.refresh(name)
+        for index, session in enumerate(self._session_ids()):
+            self._add_close_button(index, session)
+            self.refresh(session)
 
     def _session_ids(self) -> list[str]:
         return [str(self.tabData(index)) for index in range(self.count())]
 
-    def _add(self, name: str) -> None:
+    def _add(self, session: str) -> None:
         index = self.addTab("")
-        self.setTabData(index, name)
-        self._add_close_button(index, name)
-        self.refresh(name)
+        self.setTabData(index, session)
+        self._add_close_button(index, session)
+        self.refresh(session)
 
-    def _add_close_button(self, index: int, name: str) -> None:
+    def _add_close_button(self, index: int, session: str) -> None:
         button = tool_button("tabs.close", self.tr("Close tab"), self.tr("Close tab (Ctrl+W); the session is kept"))
         icon_size = self._look.size(GLYPH)
         button.setFixedSize(icon_size + 6, icon_size + 6)
         button.setIconSize(QSize(icon_size, icon_size))
         button.setIcon(icon("x", self._look.theme.second, icon_size))
-        button.clicked.connect(lambda: self.close_requested.emit(name))
+        button.clicked.connect(lambda: self.close_requested.emit(session))
         self.setTabButton(index, QTabBar.ButtonPosition.RightSide, button)
 
     def _request_session_at(self, index: int) -> None:

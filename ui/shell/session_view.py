@@ -15,7 +15,7 @@ from core.domain.sessions import ACTIVE_STATUSES, SessionRow, needs_decision
 from core.domain.steps import Step
 from core.store.queued_messages import QueuedMessage
 from core.timeline.idle_runs import ended_idle
-from core.timeline.session_activity import REQUEST_KINDS
+from core.timeline.session_activity import REQUEST_KINDS, UserRating
 from ui.ask.ask_area import AskArea, Dialog, OpenRequest
 from ui.base.history_scan import HistoryScan, HistorySource
 from ui.changes.panel import ChangesPanel, ChangesSource
@@ -445,14 +445,14 @@ class SessionView(QWidget):
             )
             for file in history.changed_files_of_run(step.run)
         )
-        rating, note = history.ratings.get(step.run, ("", ""))
+        rating = history.ratings.get(step.run, UserRating())
         is_last_run = step.run == self._row.runs
         has_failed = self._row.status == step.status == "failed"
         model = self.page.model
         return RunEnd(
             header=model.header(step.run),
             files=files,
-            rating=CardRating(value=rating, note=note),
+            rating=CardRating(value=rating.value, note=rating.note),
             open_proposals=sum(self._proposed.values()) if is_last_run else 0,
             error=history.errors.get(step.run),
             can_retry=is_last_run and has_failed and not self._row.imported_from,

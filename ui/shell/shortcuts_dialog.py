@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.palette.panel import native_shortcut
-from ui.shell.command_actions import HIDDEN, shortcut_text
+from ui.shell.command_actions import shortcut_text
 from ui.shell.commands import COMMANDS, Command
 from ui.shell.widget_shortcuts import WIDGET_SHORTCUTS
 from ui.style.theme import Look
@@ -116,8 +116,8 @@ def shortcut_groups() -> list[ShortcutGroup]:
 def _command_lines(group: str) -> list[ShortcutLine]:
     """Return the shortcuts of a command group; Ctrl+1 to Ctrl+9 are combined into one line."""
     commands = [command for command in COMMANDS if command.group == group and command.keys]
-    lines = [ShortcutLine(_all_keys(command), command.text) for command in commands if command.when != HIDDEN]
-    if any(command.when == HIDDEN for command in commands):
+    lines = [ShortcutLine(_all_keys(command), command.text) for command in commands if not command.hidden]
+    if any(command.hidden for command in commands):
         lines.append(ShortcutLine(f"{native_shortcut('Ctrl+1')} … 9", "Go to a session in the list"))
     return lines
 

@@ -35,19 +35,19 @@ class SplitView(QWidget):
         self._session_index = session_index
         self._selection = selection
         self._state = state
-        self._split = QSplitter(Qt.Orientation.Horizontal)
-        self._split.setObjectName("desk")
-        self._split.setHandleWidth(1)
-        self._split.setChildrenCollapsible(False)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.setObjectName("desk")
+        self._splitter.setHandleWidth(1)
+        self._splitter.setChildrenCollapsible(False)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._split)
+        column.addWidget(self._splitter)
         self._all_panes: list[SessionPane] = []
-        self._watched = False
-        self._restored = False
+        self._follows_focus = False
+        self._is_restored = False
         self._focus_timer = QTimer(self, singleShot=True, interval=0)
-        self._focus_timer.timeout.connect(self._follow_keyboard)
-        self.active_pane = self._add()
+        self._focus_timer.timeout.connect(self._activate_focused_pane)
+        self.active_pane = self._add_pane()
         self._name_panes()
 
     @property
@@ -81,39 +81,46 @@ class SplitView(QWidget):
 
     def restore(self, *, activate: bool) -> None:
         """Restore tabs and split from the stored window state; with `activate`, also which pane was active."""
-        state, session_index = self._state, self._session_index
-        tabs = [session for session in state.text("tabs").split() if session in session_index]
-        other_tabs = [session for session in state.text("beside.tabs").split() if session in session_index]
-        other_session, other_was_active = state.text("beside"), state.text("side") == "beside"
-        self._restored = True
-        self.active_pane.tabs.open(tabs)
-        if other_session in session_index and other_session != self.active_pane.session:
-            self.show_in_other_pane(other_session)
-            self._all_panes[1].tabs.open(other_tabs)
-            if activate and other_was_active:
-                self._selection.choose_session(other_session)
+        # Everything is read first, because showing a session stores the state.
+        left_tabs = self._stored_sessions("tabs")
+        right_tabs = self._stored_sessions("beside.tabs")
+        right_session = self._state.text("beside")
+        right_was_active = self._state.text("side") == "beside"
+        self._is_restored = True
+        self.active_pane.tabs.open(left_tabs)
+        if right_session in self._session_index and right_session != self.active_pane.session:
+            self.show_in_other_pane(right_session)
+            self._all_panes[1].tabs.open(right_tabs)
+            if activate and right_was_active:
+                self._selection.choose_session(right_session)
         self._update_tabs()
 
-    def show_session(self, name: str) -> None:
+    def _stored_sessions(self, key: str) -> list[str]:
+        """Return the session IDs stored under `key` in the window state, except those of deleted sessions."""
+        return [session for session in self._state.text(key).split() if session in self._session_index]
+
+    def show_session(self, session: str) -> None:
         """Activate a session in the pane that shows it or has a tab for it, or else in the active pane."""
-        self.active_pane = self._pane_of(name)
-        self.active_pane.show_session(name)
+        self.active_pane = self._pane_of(session)
+        self.active_pane.show_session(session)
         self._update_tabs()
 
-    def show_in_other_pane(self, name: str) -> None:
-        """Show a session in the other pane, splitting the view if needed; an empty id closes the other pane."""
-        if not name:
-            if self.other_pane:
-                self._close(self.other_pane)
-        elif name != self.active_pane.session:
-            (self.other_pane or self._open()).show_session(name)
+    def show_in_other_pane(self, session: str) -> None:
+        """Show a session in the other pane, splitting the view if needed. Do nothing if the active pane shows it."""
+        if session != self.active_pane.session:
+            (self.other_pane or self._open_other_pane()).show_session(session)
             self._update_tabs()
+
+    def close_other_pane(self) -> None:
+        if self.other_pane:
+            self._close(self.other_pane)
 
     def show_sub_agent(self, parent: str, call: str) -> None:
         """Show the sub-agent that tool call `call` of session `parent` started in the other pane."""
-        children = self._session_index.reader.children(parent)
-        if child := next((child.id for child in children if child.parent_call == call), ""):
-            self.show_in_other_pane(child)
+        for child in self._session_index.reader.children(parent):
+            if child.parent_call == call:
+                self.show_in_other_pane(child.id)
+                return
 
     def activate_other_pane(self) -> None:
         """Activate the other pane."""
@@ -127,18 +134,18 @@ class SplitView(QWidget):
         The old pane then shows `replacement`, else its next tab, else the session of the other pane. If none of these
         exists, change nothing and return False.
         """
-        source, name = self.active_pane, self.active_pane.session
-        other_tabs = [tab for tab in source.tabs.permanent() if tab != name]
-        next_session = replacement or (other_tabs[0] if other_tabs else self.other_session)
-        if next_session in {"", name}:
+        source = self.active_pane
+        moved = source.session
+        next_session = replacement or _next_tab(source, moved) or self.other_session
+        if next_session in {"", moved}:
             return False
         had_tab = self.active_has_tab
-        source.tabs.close(name)
-        target = self.other_pane or self._open()
+        source.tabs.close(moved)
+        target = self.other_pane or self._open_other_pane()
         source.show_session(next_session)
-        target.show_session(name)
+        target.show_session(moved)
         if had_tab:
-            target.tabs.open([name])
+            target.tabs.open([moved])
         self.active_pane = target
         self._update_tabs()
         self.active_view.page.focus_tab()
@@ -156,28 +163,29 @@ class SplitView(QWidget):
         """Close the tab of the active session."""
         self._close_tab(self.active_pane, self.active_pane.session)
 
-    def go_to_tab(self, step: int) -> None:
-        if name := self.active_pane.tabs.neighbor(self.active_pane.session, step):
-            self._selection.choose_session(name)
+    def go_to_neighbor_tab(self, offset: int) -> None:
+        """Show the session of the next (1) or previous (-1) tab."""
+        if session := self.active_pane.tabs.neighbor(self.active_pane.session, offset):
+            self._selection.choose_session(session)
 
     def open_in_tab(self, session: str) -> None:
         """Open a tab for a session without showing it."""
         self._pane_of(session).tabs.open([session])
         self._update_tabs()
 
-    def apply_updates(self, batch: UpdateBatch, fresh: Collection[str]) -> None:
-        """Apply a batch of updates. `fresh` holds the sessions with new requests."""
+    def apply_updates(self, batch: UpdateBatch, newly_asking: Collection[str]) -> None:
+        """Apply a batch of updates. `newly_asking` holds the sessions with new requests."""
         for pane in self.panes:
-            pane.apply_updates(batch, fresh, is_active=pane is self.active_pane)
+            pane.apply_updates(batch, newly_asking, is_active=pane is self.active_pane)
 
     def show_questions(self) -> None:
         for pane in self.panes:
             pane.show_questions()
 
-    def remove_sessions(self, names: Collection[str]) -> None:
+    def remove_sessions(self, sessions: Collection[str]) -> None:
         """Close panes and tabs of deleted sessions."""
         for pane in self._all_panes:
-            pane.remove_sessions(names)
+            pane.remove_sessions(sessions)
         for pane in self.panes:
             if not pane.session and self.is_split:
                 self._close(pane)
@@ -189,15 +197,16 @@ class SplitView(QWidget):
 
     def save_state(self) -> None:
         """Store tabs, split and active pane in the window state."""
-        if not self._restored:
+        if not self._is_restored:
             return
-        left, *right = self.panes
+        left = self.panes[0]
+        right = self.panes[1] if self.is_split else None
         state = self._state
         state.set_text("session", left.session if self._selection.session else "")
         state.set_text("tabs", " ".join(left.tabs.permanent()))
-        state.set_text("beside", right[0].session if right else "")
-        state.set_text("beside.tabs", " ".join(right[0].tabs.permanent()) if right else "")
-        state.set_text("side", "beside" if right and self.active_pane is right[0] else "")
+        state.set_text("beside", right.session if right else "")
+        state.set_text("beside.tabs", " ".join(right.tabs.permanent()) if right else "")
+        state.set_text("side", "beside" if self.active_pane is right else "")
 
     def save_drafts(self) -> None:
         """Save the drafts of all composers at once, without waiting for the delay of automatic saving."""
@@ -209,26 +218,26 @@ class SplitView(QWidget):
         for pane in self._all_panes:
             pane.view.stop_reading()
 
-    def _add(self) -> SessionPane:
+    def _add_pane(self) -> SessionPane:
         pane = self._build()
         self._all_panes.append(pane)
-        self._split.addWidget(pane)
+        self._splitter.addWidget(pane)
         pane.tabs.session_requested.connect(self._selection.choose_session)
         pane.tabs.tabs_changed.connect(self.save_state)
-        pane.tabs.close_requested.connect(lambda name: self._close_tab(pane, name))
+        pane.tabs.close_requested.connect(lambda session: self._close_tab(pane, session))
         pane.view.page.step_opened.connect(self._open_origin)
         pane.activated.connect(lambda: self._activate(pane))
         return pane
 
-    def _open(self) -> SessionPane:
+    def _open_other_pane(self) -> SessionPane:
         """Split the view and return the new pane, which is on the right."""
         if len(self._all_panes) == 1:
-            self.pane_created.emit(self._add())
+            self.pane_created.emit(self._add_pane())
         pane = self._all_panes[1]
-        self._split.addWidget(pane)  # also moves a pane that is already on the left to the right
+        self._splitter.addWidget(pane)  # also moves a pane that is already on the left to the right
         pane.show()
-        half = self._split.width() // 2
-        self._split.setSizes([half, half])
+        half = self._splitter.width() // 2
+        self._splitter.setSizes([half, half])
         self._name_panes()
         return pane
 
@@ -236,14 +245,16 @@ class SplitView(QWidget):
         """Close a pane; the remaining one takes over its tabs."""
         remaining = next(other for other in self._all_panes if other is not pane)
         focused: QWidget | None = self.window().focusWidget()
-        tab_sessions, was_active = pane.tabs.permanent(), self.active_pane is pane
+        was_active = self.active_pane is pane
+        moved_tabs = pane.tabs.permanent()
         pane.tabs.set_temporary("")
-        for name in tab_sessions:
-            pane.tabs.close(name)
+        for session in moved_tabs:
+            pane.tabs.close(session)
         pane.session = ""
-        self._all_panes, self.active_pane = [remaining, pane], remaining
+        self._all_panes = [remaining, pane]
+        self.active_pane = remaining
         self._name_panes()
-        remaining.tabs.open(tab_sessions)
+        remaining.tabs.open(moved_tabs)
         if focused and pane.isAncestorOf(focused):
             self.active_view.page.focus_tab()
         pane.hide()
@@ -251,15 +262,20 @@ class SplitView(QWidget):
             self._selection.choose_session(remaining.session)
         self._update_tabs()
 
-    def _pane_of(self, name: str) -> SessionPane:
+    def _pane_of(self, session: str) -> SessionPane:
         """Return the pane that shows a session, else the pane with a tab for it, else the active pane."""
-        showing_pane = next((pane for pane in self.panes if name and pane.session == name), None)
-        return showing_pane or next((pane for pane in self.panes if name in pane.tabs.permanent()), self.active_pane)
+        for pane in self.panes:
+            if session and pane.session == session:
+                return pane
+        for pane in self.panes:
+            if session in pane.tabs.permanent():
+                return pane
+        return self.active_pane
 
     def _name_panes(self) -> None:
-        names = (("side", self.tr("Left session")), ("beside", self.tr("Right session")))
-        for pane, (object_name, accessible_name) in zip(self._all_panes, names, strict=False):
-            pane.set_names(object_name, accessible_name)
+        self._all_panes[0].set_names("side", self.tr("Left session"))
+        if len(self._all_panes) == 2:
+            self._all_panes[1].set_names("beside", self.tr("Right session"))
 
     def _open_origin(self, step: Step) -> None:
         """Open the original session when the user activates the row of a fork."""
@@ -270,11 +286,11 @@ class SplitView(QWidget):
         if pane is not self.active_pane and pane.session:
             self._selection.choose_session(pane.session)
 
-    def _close_tab(self, pane: SessionPane, name: str) -> None:
+    def _close_tab(self, pane: SessionPane, session: str) -> None:
         """Close a tab. In a split view, the pane then shows its next tab, or closes if there is none."""
-        next_session = next((session for session in pane.tabs.permanent() if session != name), "")
-        pane.tabs.close(name)
-        if self.is_split and name == pane.session:
+        next_session = _next_tab(pane, session)
+        pane.tabs.close(session)
+        if self.is_split and session == pane.session:
             if next_session:
                 pane.show_session(next_session)
                 if pane is self.active_pane:
@@ -295,18 +311,22 @@ class SplitView(QWidget):
         self.save_state()
         self.changed.emit()
 
-    def _watch_focus(self, *, on: bool) -> None:
-        """Follow focus changes only while visible, because Qt reports focus changes of deleted widgets at shutdown."""
-        if on != self._watched:
-            self._watched = on
-            changed = self.window().windowHandle().focusObjectChanged
-            if on:
-                changed.connect(self._focus_timer.start)
-            else:
-                changed.disconnect(self._focus_timer.start)
-                self._focus_timer.stop()
+    def _set_follows_focus(self, follows: bool) -> None:
+        """Start or stop following the keyboard focus.
 
-    def _follow_keyboard(self) -> None:
+        It is followed only while the view is visible, because Qt reports focus changes of deleted widgets at shutdown.
+        """
+        if follows == self._follows_focus:
+            return
+        self._follows_focus = follows
+        focus_changed = self.window().windowHandle().focusObjectChanged
+        if follows:
+            focus_changed.connect(self._focus_timer.start)
+        else:
+            focus_changed.disconnect(self._focus_timer.start)
+            self._focus_timer.stop()
+
+    def _activate_focused_pane(self) -> None:
         """Activate the pane that contains the keyboard focus.
 
         This is called with a delay: when a focused widget is hidden, Qt first moves the focus to an arbitrary neighbor.
@@ -321,8 +341,13 @@ class SplitView(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._watch_focus(on=True)
+        self._set_follows_focus(True)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._watch_focus(on=False)
+        self._set_follows_focus(False)
+
+
+def _next_tab(pane: SessionPane, session: str) -> str:
+    """Return the first session other than `session` with a permanent tab in a pane, or an empty string."""
+    return next((tab for tab in pane.tabs.permanent() if tab != session), "")

@@ -1,7 +1,9 @@
 """The status line: data folder, background work, local models, MCP servers, sandbox, waiting requests and theme."""
 
+from typing import Final
+
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
 
 from core.domain.permissions import SandboxLevel
 from core.mcp.server_state import McpServerStates
@@ -14,40 +16,32 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.local_model_entry import progress_text
 from ui.widgets.tool_button import tool_button
 
-HEIGHT = 26
-GLYPH = 16
-SIDE = 26
-BUTTON_WIDTH = 56  # pixels to which a button may shrink, so that large text does not widen the window
+HEIGHT: Final = 26
+ICON_SIZE: Final = 16
+BUTTON_SIZE: Final = 26  # width and height of a button without text
+MIN_TEXT_BUTTON_WIDTH: Final = 56  # pixels to which a button may shrink, so that large text does not widen the window
 
 
 class StatusLine(QFrame):
-    """The status line. Each of its buttons emits a signal when it is clicked; the window connects them.
-
-    Attributes:
-        inbox_requested: the button of waiting requests, with the button, below which the inbox opens.
-        theme_toggle_requested: switch between the light and the dark theme.
-        commands_requested: open the command palette.
-        help_requested: open the help.
-        cancel_requested: cancel the import that is shown.
-        servers_requested: show the MCP servers in the settings.
-        models_requested: show the local models in the settings.
-        sandbox_requested: explain how commands are sandboxed.
-        sidebar_requested: show the sidebar.
-        back_requested: go back from a page to the session.
-        servers_changed: not a button: the MCP servers that are shown have changed.
-    """
+    """The status line. A click on one of its buttons emits the signal `…_requested`, which the window connects."""
 
     inbox_requested = Signal(object)
+    """Carries the clicked button, next to which the inbox opens."""
     theme_toggle_requested = Signal()
     commands_requested = Signal()
     help_requested = Signal()
     cancel_requested = Signal()
+    """Cancel the import that is shown."""
     servers_requested = Signal()
+    """Show the MCP servers in the settings."""
     models_requested = Signal()
+    """Show the local models in the settings."""
     sandbox_requested = Signal()
+    """Explain how commands are sandboxed."""
     sidebar_requested = Signal()
     back_requested = Signal()
     servers_changed = Signal()
+    """The MCP servers that are shown have changed."""
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,45 +52,41 @@ class StatusLine(QFrame):
         self._data = ElidedLabel(self.tr("Data folder: {}").format(data_folder), look.fonts.second, "second")
         self._traces = ElidedLabel("", look.fonts.second, "second", name="status.traces")
         self._work = ElidedLabel("", look.fonts.second, "second", name="status.work")
-        self._waiting = self._button("status.waiting", "", self.tr("Ctrl+J"))
-        self._commands = self._button("status.commands", self.tr("Commands"), self.tr("Ctrl+K"))
+        self._waiting = self._button("status.waiting", hint=self.tr("Ctrl+J"))
+        self._commands = self._button("status.commands", self.tr("Commands"), hint=self.tr("Ctrl+K"))
         self._sandbox = self._button("status.sandbox")
         self._models = self._button("status.models")
         self._servers = self._button("status.servers")
-        sidebar = self.tr("Show the sidebar")
-        self._sidebar = tool_button("status.sidebar", sidebar, f"{sidebar} (Ctrl+B)")
-        self._back = self._button("status.back", self.tr("Back"), self.tr("Esc"), icon_name="chevron-left")
+        sidebar_text = self.tr("Show the sidebar")
+        self._sidebar = tool_button("status.sidebar", sidebar_text, f"{sidebar_text} (Ctrl+B)")
+        self._back = self._button("status.back", self.tr("Back"), hint=self.tr("Esc"), icon_name="chevron-left")
         self._back.setToolTip(self.tr("Go back to the session (Esc or Alt+Left)"))
         self._help = tool_button("status.help", self.tr("Help"), self.tr("Help (F1)"))
-        title = self.tr("Switch between light and dark theme")
-        self._theme = tool_button("status.theme", title, f"{title} (Ctrl+Shift+L)")
-        stop = self.tr("Cancel the import. What was read is kept, and importing again continues there")
-        self._cancel = tool_button("status.cut", self.tr("Cancel the import"), stop)
+        theme_text = self.tr("Switch between light and dark theme")
+        self._theme = tool_button("status.theme", theme_text, f"{theme_text} (Ctrl+Shift+L)")
+        cancel_tooltip = self.tr("Cancel the import. What was read is kept, and importing again continues there")
+        self._cancel = tool_button("status.cut", self.tr("Cancel the import"), cancel_tooltip)
         self._connect_buttons()
         self._lay_out()
         for part in (self._sandbox, self._traces, self._models, self._servers, self._sidebar, self._back):
             part.hide()
         for button in (self._models, self._servers, self._sandbox, self._back, self._waiting, self._commands):
-            button.allow_shrinking(BUTTON_WIDTH)
+            button.allow_shrinking(MIN_TEXT_BUTTON_WIDTH)
         self.show_work("")
         self.restyle(look)
         self.show_waiting(0)
 
     def _connect_buttons(self) -> None:
         self._waiting.clicked.connect(lambda: self.inbox_requested.emit(self._waiting))
-        signals = (
-            (self._commands, self.commands_requested),
-            (self._sandbox, self.sandbox_requested),
-            (self._models, self.models_requested),
-            (self._servers, self.servers_requested),
-            (self._help, self.help_requested),
-            (self._theme, self.theme_toggle_requested),
-            (self._cancel, self.cancel_requested),
-            (self._sidebar, self.sidebar_requested),
-            (self._back, self.back_requested),
-        )
-        for button, signal in signals:
-            button.clicked.connect(lambda _=False, signal=signal: signal.emit())
+        self._commands.clicked.connect(self.commands_requested)
+        self._sandbox.clicked.connect(self.sandbox_requested)
+        self._models.clicked.connect(self.models_requested)
+        self._servers.clicked.connect(self.servers_requested)
+        self._help.clicked.connect(self.help_requested)
+        self._theme.clicked.connect(self.theme_toggle_requested)
+        self._cancel.clicked.connect(self.cancel_requested)
+        self._sidebar.clicked.connect(self.sidebar_requested)
+        self._back.clicked.connect(self.back_requested)
 
     def _lay_out(self) -> None:
         row = QHBoxLayout(self)
@@ -138,16 +128,8 @@ class StatusLine(QFrame):
         self._cancel.setVisible(cancelable)
 
     def show_servers(self, states: McpServerStates) -> None:
-        """Show the state of the enabled MCP servers. If one has failed, show that instead of the others."""
-        failed = [state for state in states.servers if state.error]
-        names = ", ".join(state.name for state in failed)
-        count = len(states.servers)
-        if failed:
-            text = self.tr("MCP server failed: {}").format(names)
-        elif any(state.health == "starting" for state in states.servers):
-            text = self.tr("Starting an MCP server…")
-        else:
-            text = self.tr("1 MCP server") if count == 1 else self.tr("{} MCP servers").format(count)
+        """Show the state of the enabled MCP servers, with one line for each of them in the tooltip."""
+        text = self._servers_text(states)
         health_texts = {"open": self.tr("running"), "starting": self.tr("starting"), "ready": self.tr("ready")}
         lines = []
         for server in states.servers:
@@ -157,37 +139,50 @@ class StatusLine(QFrame):
         self._servers.setAccessibleName(text)
         self._servers.setAccessibleDescription("\n".join(lines))
         self._servers.setToolTip("\n".join(lines))
-        self._servers.setVisible(count > 0)
+        self._servers.setVisible(bool(states.servers))
         self.servers_changed.emit()
+
+    def _servers_text(self, states: McpServerStates) -> str:
+        """Return which MCP servers have failed, else that one is starting, else how many there are."""
+        if failed := [server.name for server in states.servers if server.error]:
+            return self.tr("MCP server failed: {}").format(", ".join(failed))
+        if any(server.health == "starting" for server in states.servers):
+            return self.tr("Starting an MCP server…")
+        count = len(states.servers)
+        return self.tr("1 MCP server") if count == 1 else self.tr("{} MCP servers").format(count)
 
     def show_local_models(self, states: LocalModelStates) -> None:
         """Show that a model is being downloaded or loaded; otherwise show nothing."""
-        loading = [row.title for row in states.rows if row.load_state == "loading"]
-        downloads = [(row.title, row.download) for row in states.rows if row.download]
-        text = ""
-        if loading:
-            text = self.tr("Loading {}…").format(visible(loading[0]))
-        elif len(downloads) == 1:
-            title, download = downloads[0]
-            text = self.tr("Downloading {}: {}").format(visible(title), progress_text(download))
-        elif downloads:
-            text = self.tr("Downloading {} models").format(len(downloads))
+        text = self._models_text(states)
         self._models.setText(text)
         self._models.setAccessibleName(text)
         self._models.setToolTip(self.tr("Show the local models in Settings"))
         self._models.setVisible(bool(text))
 
-    def show_sandbox(self, level: SandboxLevel, more: str) -> None:
-        """Show how well commands are sandboxed; `more` becomes the tooltip and the accessible description."""
-        texts = {
+    def _models_text(self, states: LocalModelStates) -> str:
+        """Return which model is being loaded, else which ones are being downloaded, else an empty string."""
+        for row in states.rows:
+            if row.load_state == "loading":
+                return self.tr("Loading {}…").format(visible(row.title))
+        download_count = sum(row.download is not None for row in states.rows)
+        if download_count > 1:
+            return self.tr("Downloading {} models").format(download_count)
+        for row in states.rows:
+            if row.download:
+                return self.tr("Downloading {}: {}").format(visible(row.title), progress_text(row.download))
+        return ""
+
+    def show_sandbox(self, level: SandboxLevel, explanation: str) -> None:
+        """Show how well commands are sandboxed; `explanation` becomes the tooltip and the accessible description."""
+        text = {
             "verified": self.tr("Commands are sandboxed"),
             "reduced": self.tr("Commands are partly sandboxed"),
             "none": self.tr("Commands are not sandboxed: each one needs approval"),
         }[level]
-        self._sandbox.setText(texts)
-        self._sandbox.setAccessibleName(texts)
-        self._sandbox.setToolTip(more)
-        self._sandbox.setAccessibleDescription(more)
+        self._sandbox.setText(text)
+        self._sandbox.setAccessibleName(text)
+        self._sandbox.setToolTip(explanation)
+        self._sandbox.setAccessibleDescription(explanation)
         self._sandbox.show()
 
     def restyle(self, look: Look) -> None:
@@ -202,17 +197,17 @@ class StatusLine(QFrame):
         self._commands.restyle(look)
         self._back.restyle(look)
         self.setFixedHeight(look.size(HEIGHT) + 6)
-        side, glyph = look.size(SIDE), look.size(GLYPH)
-        glyphs = (
-            (self._help, "circle-question-mark"),
-            (self._theme, "sun-moon"),
-            (self._cancel, "x"),
-            (self._sidebar, "panel-left"),
-        )
-        for button, name in glyphs:
-            button.setFixedSize(side, side)
-            button.setIconSize(QSize(glyph, glyph))
-            button.setIcon(icon(name, look.theme.second, glyph))
+        self._set_icon(self._help, "circle-question-mark")
+        self._set_icon(self._theme, "sun-moon")
+        self._set_icon(self._cancel, "x")
+        self._set_icon(self._sidebar, "panel-left")
 
-    def _button(self, name: str, text: str = "", hint: str = "", *, icon_name: str = "") -> Button:
+    def _set_icon(self, button: QToolButton, icon_name: str) -> None:
+        button_size = self._look.size(BUTTON_SIZE)
+        icon_size = self._look.size(ICON_SIZE)
+        button.setFixedSize(button_size, button_size)
+        button.setIconSize(QSize(icon_size, icon_size))
+        button.setIcon(icon(icon_name, self._look.theme.second, icon_size))
+
+    def _button(self, name: str, text: str = "", *, hint: str = "", icon_name: str = "") -> Button:
         return Button(self._look, text, name=name, tone="quiet", hint=hint, icon=icon_name)

@@ -21,44 +21,50 @@ class StepPaneUpdater:
         self._pane = pane
         self._session = ""
         self._update_timer = QTimer(pane, singleShot=True, interval=0)
-        self._update_timer.timeout.connect(self._show)
-        pane.shown.connect(self.show)
+        self._update_timer.timeout.connect(self._update_now)
+        pane.shown.connect(self.schedule_update)
         pane.hide_requested.connect(columns.close_pane)
         columns.center_covered.connect(pane.show_way_back)
 
     def follow(self, page: RunPage) -> None:
         """Make the pane follow the rows of `page`."""
         if page is not self._page or page.model.session != self._session:
-            self._page, self._session = page, page.model.session
-            self.show()
+            self._page = page
+            self._session = page.model.session
+            self.schedule_update()
 
-    def show(self) -> None:
+    def schedule_update(self) -> None:
         """Update the pane after Qt has processed pending events, so that the timeline is painted first."""
         self._update_timer.start()
 
-    def _show(self) -> None:
+    def _update_now(self) -> None:
         if selected := self._page.selected:
             self._pane.show_step(selected.session, selected.step)
-        elif step := self._latest():
+        elif step := self._latest_step():
             self._pane.show_step(self._page.model.session, step)
         else:
             self._pane.clear()
 
-    def update(self, batch: UpdateBatch) -> None:
+    def apply_updates(self, batch: UpdateBatch) -> None:
         """Update the pane with the steps of a batch that changed in the session or sub-agent it shows.
 
         A hidden pane is updated when it is shown.
         """
         if not self._pane.isVisible():
             return
-        steps = batch.steps_of(self._page.model.session)
-        if not self._page.selected and any(step.number for step in steps):
-            self.show()
+        has_new_step = any(step.number for step in batch.steps_of(self._page.model.session))
+        if has_new_step and not self._page.selected:
+            self.schedule_update()
             return
-        for step in {step.row: step for step in batch.steps_of(self._pane.session)}.values():
+        latest_by_row = {step.row: step for step in batch.steps_of(self._pane.session)}
+        for step in latest_by_row.values():
             self._pane.update_step(step)
 
-    def _latest(self) -> Step | None:
+    def _latest_step(self) -> Step | None:
+        """Return the last numbered step of the page; messages and headers have no number."""
         model = self._page.model
-        rows = range(model.count - 1, max(-1, model.count - SEARCHED_ROWS), -1)
-        return next((step for row in rows if (step := model.step_of_row(row)) and step.number), None)
+        for row in range(model.count - 1, max(-1, model.count - SEARCHED_ROWS), -1):
+            step = model.step_of_row(row)
+            if step and step.number:
+                return step
+        return None

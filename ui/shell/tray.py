@@ -19,12 +19,10 @@ SHOWN_MS: Final = 10_000
 
 
 class Tray(QObject):
-    """The tray icon. It also decides when to notify the user.
-
-    `show_requested` carries the session to show; an empty string means only to raise the window.
-    """
+    """The tray icon. It also decides when to notify the user."""
 
     show_requested = Signal(str)
+    """Raise the window and show this session, if it is not an empty string."""
     notification_requested = Signal(str, str, str)
     """Session, title and text of a notification to show."""
     new_session_requested = Signal()
@@ -93,11 +91,14 @@ class Tray(QObject):
         menu = self._menu
         now = self._clock()
         menu.clear()
-        entries = [(row.id, entry_text(row, request, now)) for row, request in self._waiting()]
-        entries += [(row.id, decision_text(row, now)) for row in self._undecided()]
-        for session, text in entries[:MAX_ENTRIES]:
-            menu.addAction(text).triggered.connect(self._choose_handler(session))
-        if entries:
+        waiting = self._waiting()
+        undecided = self._undecided()
+        for entry in waiting[:MAX_ENTRIES]:
+            text = entry_text(entry.row, entry.request, now)
+            menu.addAction(text).triggered.connect(self._show_handler(entry.row.id))
+        for row in undecided[: max(0, MAX_ENTRIES - len(waiting))]:
+            menu.addAction(decision_text(row, now)).triggered.connect(self._show_handler(row.id))
+        if waiting or undecided:
             menu.addSeparator()
         menu.addAction(self.tr("Open Journeyman")).triggered.connect(lambda: self.show_requested.emit(""))
         menu.addAction(self.tr("New session")).triggered.connect(lambda: self.new_session_requested.emit())
@@ -115,14 +116,15 @@ class Tray(QObject):
         new = [entry for entry in waiting if entry.request.id not in self._known_ids]
         self._known_ids = _request_ids(waiting)
         if self._window.isActiveWindow():
-            if unseen := [entry for entry in new if entry.row.id != self._shown_session()]:
-                announce(self._window, ". ".join(notification_text(unseen)))
-            return
+            new = [entry for entry in new if entry.row.id != self._shown_session()]
         if not new:
             return
+        message = notification_text(new)
+        if self._window.isActiveWindow():
+            announce(self._window, f"{message.title}. {message.text}")
+            return
         QApplication.alert(self._window)
-        title, text = notification_text(new)
-        self.notification_requested.emit(new[0].row.id, title, text)
+        self.notification_requested.emit(new[0].row.id, message.title, message.text)
 
     def notify_ended(self, rows: Sequence[SessionRow]) -> None:
         """Notify the user, after a short delay, that the runs of these sessions have ended."""
@@ -133,14 +135,15 @@ class Tray(QObject):
         ended, self._ended = self._ended, []
         if not ended:
             return
+        last = ended[-1]
         # The reply of the session shown has been announced while it arrived.
-        was_announced = self._window.isActiveWindow() and ended[-1].id == self._shown_session()
-        title, text = ended_text(ended, "" if was_announced else self._last_reply(ended[-1]))
+        was_announced = self._window.isActiveWindow() and last.id == self._shown_session()
+        message = ended_text(ended, "" if was_announced else self._last_reply(last))
         if self._window.isActiveWindow():
-            announce(self._window, f"{title.removesuffix('.')}. {text}")
+            announce(self._window, f"{message.title.removesuffix('.')}. {message.text}")
             return
         QApplication.alert(self._window)
-        self.notification_requested.emit(ended[-1].id, title, text)
+        self.notification_requested.emit(last.id, message.title, message.text)
 
     def show_message(self, session: str, title: str, text: str) -> None:
         """Show a notification through the tray icon, for desktops that do not support other notifications."""
@@ -152,7 +155,7 @@ class Tray(QObject):
             rows = [*(entry.row for entry in self._waiting()), *self._undecided()]
             self.show_requested.emit(rows[0].id if rows else "")
 
-    def _choose_handler(self, session: str) -> Callable[[], None]:
+    def _show_handler(self, session: str) -> Callable[[], None]:
         return lambda: self.show_requested.emit(session)
 
 

@@ -13,7 +13,10 @@ from ui.widgets.error_bar import ErrorBar
 
 
 class UnsentDrafts:
-    """Saves the drafts of a composer; `notice` reports attachments that cannot be stored."""
+    """Saves the drafts of a composer, with the attachments in `folder`.
+
+    `notice` reports attachments that cannot be stored.
+    """
 
     def __init__(self, composer: ComposerPanel, state: WindowState, folder: Path, notice: ErrorBar) -> None:
         self._composer = composer
@@ -21,7 +24,7 @@ class UnsentDrafts:
         self._notice = notice
         self._files = DraftFiles(folder)
         composer.draft_changed.connect(state.set_draft)
-        composer.attachments_changed.connect(lambda session: self._keep_files(session, composer.attached.files()))
+        composer.attachments_changed.connect(lambda session: self._save_files(session, composer.attached.files()))
 
     def load(self, session: str) -> None:
         """Load the draft of a session into the composer."""
@@ -30,7 +33,7 @@ class UnsentDrafts:
     def delete(self, session: str) -> None:
         """Delete the draft of a deleted session."""
         self._state.set_draft(session, "")
-        self._keep_files(session, ())
+        self._save_files(session, ())
 
     def restore(self, session: str, text: str, current_session: str) -> None:
         """Restore a message that could not be sent to the draft of its session, unless there is a new draft.
@@ -42,12 +45,15 @@ class UnsentDrafts:
         if not self._state.draft(session):
             self._state.set_draft(session, text)
 
-    def _keep_files(self, session: str, files: Sequence[AttachedFile]) -> None:
+    def _save_files(self, session: str, files: Sequence[AttachedFile]) -> None:
         source = ErrorSource("store attachments", session)
         try:
             self._files.save(session, files)
             self._notice.resolve(source)
         except OSError as error:
-            message = "The attachments could not be stored and will be lost on restart."
-            fix = "Send the message now, or free up disk space."
-            self._notice.show_error(ErrorDetails(message, f"{error.strerror or error}.", fix), source)
+            details = ErrorDetails(
+                message="The attachments could not be stored and will be lost on restart.",
+                cause=f"{error.strerror or error}.",
+                fix="Send the message now, or free up disk space.",
+            )
+            self._notice.show_error(details, source)

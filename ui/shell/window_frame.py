@@ -1,5 +1,6 @@
-"""The top-level window without its contents: geometry, background and closing. It imports little, for a fast first
-paint.
+"""The top-level window without its contents: geometry, background and closing.
+
+It imports little, so that the window is painted soon after the start.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,8 @@ from PySide6.QtWidgets import QMainWindow, QWidget
 from ui.base.window_state import WindowState
 from ui.style.theme import Theme
 
-SIZE: Final = (1440, 900)
+WIDTH: Final = 1440
+HEIGHT: Final = 900
 TITLE_BAR: Final = 28  # height in pixels of the window manager's title bar
 SIDEBAR: Final = 264
 
@@ -21,7 +23,7 @@ class WindowFrame(QMainWindow):
     """The window. It is first shown empty, and filled afterwards.
 
     When the user wants to close it and `may_close` returns true, it hides and emits `closing`; the application then
-    exits.
+    exits. `painted` becomes true with the first paint.
     """
 
     closing = Signal()
@@ -31,22 +33,22 @@ class WindowFrame(QMainWindow):
         self._state = state
         self.painted = False
         self.may_close: Callable[[], bool] = lambda: True
-        # Palettes are used, because the first use of QPainter loads enumerations, which takes longer than all this.
+        # Palettes draw the background, because the first use of QPainter loads enumerations, which takes much longer.
         self._sidebar = _create_background(self, theme.panel)
-        self._edge = _create_background(self, theme.line)
-        self.setPalette(_filled(theme.background))
+        self._sidebar_edge = _create_background(self, theme.line)
+        self.setPalette(_background_palette(theme.background))
         self.setObjectName("window")
         self.setWindowTitle("Journeyman")
-        room = self.screen().availableGeometry()
-        self.resize(min(SIZE[0], room.width()), min(SIZE[1], room.height() - TITLE_BAR))
+        available = self.screen().availableSize()
+        self.resize(min(WIDTH, available.width()), min(HEIGHT, available.height() - TITLE_BAR))
         geometry = state.blob("geometry")
         if not geometry.isEmpty():
             self.restoreGeometry(geometry)
 
     def set_content(self, content: QWidget) -> None:
         """Replace the placeholder background with the contents of the window."""
-        for ground in (self._sidebar, self._edge):
-            ground.hide()
+        self._sidebar.hide()
+        self._sidebar_edge.hide()
         self.setPalette(QPalette())  # restores the palette of the application
         self.setCentralWidget(content)
 
@@ -59,7 +61,7 @@ class WindowFrame(QMainWindow):
         self.hide()
 
     def _leave_unusable_widget(self) -> None:
-        """Move the focus on, unless another widget has taken it since its widget was hidden or disabled."""
+        """Move the focus on if its widget is still hidden or disabled, because no other widget has taken the focus."""
         if not self._focus_is_usable():
             super().focusNextPrevChild(True)
 
@@ -88,7 +90,7 @@ class WindowFrame(QMainWindow):
         super().resizeEvent(event)
         sidebar_width = int(self._state.number("sidebar_width", SIDEBAR))
         self._sidebar.setGeometry(0, 0, sidebar_width, self.height())
-        self._edge.setGeometry(sidebar_width, 0, 1, self.height())
+        self._sidebar_edge.setGeometry(sidebar_width, 0, 1, self.height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         # Imported late: it loads enumerations, which would delay the first paint.
@@ -106,11 +108,11 @@ class WindowFrame(QMainWindow):
 def _create_background(parent: QWidget, color: QColor) -> QWidget:
     background = QWidget(parent)
     background.setAutoFillBackground(True)
-    background.setPalette(_filled(color))
+    background.setPalette(_background_palette(color))
     return background
 
 
-def _filled(color: QColor) -> QPalette:
+def _background_palette(color: QColor) -> QPalette:
     palette = QPalette()
     palette.setColor(QPalette.ColorRole.Window, color)
     return palette

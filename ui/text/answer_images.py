@@ -21,14 +21,18 @@ CACHE_BYTES: Final = 96 * 1024 * 1024
 INDENT: Final = QTextFormat.Property.UserProperty.value + 2
 """The format property with the indent of the paragraph, which reduces the room for the image."""
 
-Stamp = tuple[int, int]
-"""Modification time and size of a file."""
+
+class FileStamp(NamedTuple):
+    """The modification time of a file in nanoseconds, and its size in bytes, by which a new version is noticed."""
+
+    modified_at: int = 0
+    size: int = 0
 
 
 class AnswerImage(NamedTuple):
     """An image file at the time `stamp`: the decoded image, or the error that prevented loading it."""
 
-    stamp: Stamp
+    stamp: FileStamp
     image: QImage
     error: str = ""
 

@@ -4,6 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 from core.domain.steps import Step
+from core.store.reader import RecalledMemoryUse
 from ui.base.step_presentation import badges, kind_style, status_style, translate
 from ui.style.number_formats import amount, duration, money, size, time_of_day
 from ui.timeline.step_pages import StepSource
@@ -190,14 +191,13 @@ def _recalled_memories(rows: EventSource, event: dict[str, Any]) -> list[Fact]:
     return facts
 
 
-def _memory_effect(rating: tuple[bool, str] | None) -> str:
+def _memory_effect(use: RecalledMemoryUse | None) -> str:
     """Return whether the agent used a memory, and how the user rated the run; "" without a rating."""
-    if rating is None:
+    if use is None:
         return ""
-    was_used, run_rating = rating
     ratings = {"good": translate("the run was rated good"), "bad": translate("the run was rated bad")}
-    effect = translate("used") if was_used else translate("not used")
-    return f"{effect}, {ratings[run_rating]}" if run_rating in ratings else effect
+    effect = translate("used") if use.was_used else translate("not used")
+    return f"{effect}, {ratings[use.run_rating]}" if use.run_rating in ratings else effect
 
 
 def _turn_limit(limit: object) -> str:

@@ -44,6 +44,7 @@ from ui.settings.settings_page import SYNONYMS, SettingsPage
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.number_field import NumberField
+from ui.widgets.toned_text import TonedText
 
 RULE = PermissionRule("r1", "allow", "run", "command", "pytest *")
 DATA = DataState(
@@ -127,7 +128,7 @@ def test_an_added_agent_whose_program_is_missing_is_marked(dialog: SettingsDialo
     text = note.text().replace("\u200b", "")
     assert text == "The program opencode was not found on this computer. Install it: npm install -g opencode-ai"
     assert find(page, QLabel, "settings.agent.other.result").isHidden()
-    page.show_result("mine", "Starting the agent…", "second")
+    page.show_result("mine", TonedText("Starting the agent…", "second"))
     assert note.text().startswith("Starting")
 
 
