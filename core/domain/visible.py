@@ -35,6 +35,14 @@ def visible(text: str) -> str:
     return _write_out(text.replace("\r\n", "\n"), _is_kept_in_text)
 
 
+def first_hidden(text: str) -> str:
+    """Return the first character that `visible` would write as an escape; "" if there is none."""
+    if text.isascii() and text.isprintable():
+        return ""
+    hidden = (m[0] for m in _UNUSUAL.finditer(text) if not (is_visible(m[0]) or _is_kept_in_text(m)))
+    return next(hidden, "")
+
+
 def visible_name(name: str) -> str:
     """Return a name with hidden characters, tabs, line breaks and unusual spaces written as ⟦U+202E⟧.
 
