@@ -14,6 +14,9 @@ from core.tools.tool import MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 
 
+MAX_PROGRESS_CHARS = 500
+
+
 @dataclass(frozen=True, slots=True)
 class McpCall:
     """A call to a tool of an MCP server, whose arguments `core.tools.argument_check` checks."""
@@ -62,7 +65,8 @@ def mcp_tool(name: str) -> Tool:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             if listener := context.output_listener():
                 total_text = f"/{total:g}" if total else ""
-                listener(f"{progress:g}{total_text} {message or ''}".strip().encode() + b"\n")
+                text = f"{progress:g}{total_text} {(message or '')[:MAX_PROGRESS_CHARS]}"
+                listener(text.strip().encode(errors="replace") + b"\n")
 
         result = await context.servers.call_tool(
             parameters.server, parameters.tool, dict(parameters.arguments), on_progress, context.ask
