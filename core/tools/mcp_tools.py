@@ -13,8 +13,7 @@ from core.tools.arguments import parse_object
 from core.tools.tool import MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 
-
-MAX_PROGRESS_CHARS = 500
+MAX_PROGRESS_CHARS = 500  # of a message about progress, which is shown while the call runs
 
 
 @dataclass(frozen=True, slots=True)
