@@ -5,7 +5,7 @@ import unicodedata
 from typing import Final
 
 MAX_CHARS: Final = 100_000  # a longer text, which is longer than any command, is not checked
-# Letters of other alphabets that look like a letter from a to z, in upper or lower case.
+# Cyrillic, Greek and Armenian letters that look like one from a to z, in upper or lower case.
 _CYRILLIC: Final = (
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u04cf\u0475\u04af"
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0408\u0405\u0423\u04ae\u051a\u051c\u04c0"

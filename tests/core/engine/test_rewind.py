@@ -260,7 +260,7 @@ def test_a_link_replaces_no_file_of_the_user_and_nothing_is_written_through_one(
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await delete(scene, "link", "text")
-            (scene.folder / "link").write_text("a.txt")  # the target as contents is no link
+            (scene.folder / "link").write_text("a.txt")  # a file that contains the target of the link
             (scene.folder / "text").symlink_to("a.txt")
             assert sorted((await back(scene, session, 0)).skipped) == ["link", "text"]
             await back(scene, session, 0, "link", "text")
