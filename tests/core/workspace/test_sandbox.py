@@ -125,22 +125,6 @@ def test_a_passed_self_test_is_cached(tmp_path: Path) -> None:
         assert prove_sandbox(launcher, cache) == first
 
 
-@pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
-def test_no_address_in_the_environment_contains_a_password(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    command = "env | grep PIP_FIND_LINKS"
-    with open_sandbox(name) as sandbox:
-        for address in (
-            "https://ada:hunter2@index.example/simple",
-            "https://0aB1cD2eF3gH4iJ5kL6m@index.example/simple",
-        ):
-            monkeypatch.setenv("PIP_FIND_LINKS", address)
-            assert run(sandbox, command, tmp_path).output == ""
-        monkeypatch.setenv("PIP_FIND_LINKS", "https://index.example/simple")
-        assert run(sandbox, command, tmp_path).output == "PIP_FIND_LINKS=https://index.example/simple\n"
-
-
 def test_environment_and_folders_of_a_command(
     wrapped: Sandbox, ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
