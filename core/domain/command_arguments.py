@@ -52,7 +52,7 @@ def _option(command: KnownCommand, word: str, following: Sequence[str]) -> int |
     name, equals, value = word.partition("=")
     if word in command.flags or (equals and f"{name}=" in command.flags):
         return 0
-    if name in command.values or name in command.paths:
+    if name in command.values or name in command.paths or name in command.names:
         return _value(command, name, value if equals else None, following)
     if command.number and re.fullmatch(r"-\d{1,6}", word):
         return 0
@@ -68,7 +68,7 @@ def _letters(command: KnownCommand, letters: str, following: Sequence[str]) -> i
     """
     for index, letter in enumerate(letters, 1):
         option = f"-{letter}"
-        if option in command.values or option in command.paths:
+        if option in command.values or option in command.paths or option in command.names:
             return _value(command, option, letters[index:] or None, following)
         if option not in command.flags:
             return None
@@ -77,7 +77,7 @@ def _letters(command: KnownCommand, letters: str, following: Sequence[str]) -> i
 
 def _value(command: KnownCommand, option: str, attached: str | None, following: Sequence[str]) -> int | None:
     """Return 0 if the value is attached to the option, 1 if it is the next word, or None if it is not allowed."""
-    is_allowed = _any_value if option in command.values else is_plain
+    is_allowed = _any_value if option in command.values else _is_name if option in command.names else is_plain
     if attached is not None:
         return 0 if is_allowed(attached) else None
     return 1 if following and is_allowed(following[0]) else None
@@ -91,6 +91,11 @@ def _any_value(value: str) -> bool:
         and "-file=" not in value
         and not isinstance(value, GlobPattern)
     )
+
+
+def _is_name(value: str) -> bool:
+    """Return whether an option value is a name of something built in or installed, and no file with code to run."""
+    return re.fullmatch(r"[A-Za-z][\w-]*", value) is not None
 
 
 def is_option(option: str, word: str, single_dash: bool = False) -> bool:

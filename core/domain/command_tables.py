@@ -36,6 +36,7 @@ class KnownCommand:
     flags: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
     paths: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     options_after_dashes: frozenset[str] = frozenset()
     required_options: frozenset[str] = frozenset()
     operands_require: frozenset[str] = frozenset()
@@ -85,6 +86,7 @@ _SETS = (
     "flags",
     "values",
     "paths",
+    "names",
     "options_after_dashes",
     "required_options",
     "operands_require",

@@ -307,8 +307,8 @@ class CallRefused:
 class FileChanged:
     """A tool call created, changed or deleted a file. Written just before the end of the call.
 
-    `path` is relative to the folder. `before` and `after` are blob names of the contents; empty means that the file did
-    not exist. `added` and `removed` count lines. `mode_before` and `mode_after` are permission bits; 0 means unknown.
+    `path` is relative to the folder. `before` and `after` are blob names of the contents (of a link, its target) or "".
+    `added` and `removed` count lines. `mode_before` and `mode_after` are permission bits; 0 means unknown.
     """
 
     call_id: str

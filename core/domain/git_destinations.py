@@ -1,6 +1,7 @@
 """Finds changed git settings that decide what the user's next command sends, where and as whom, and lost settings."""
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from core.domain.git_config import is_harmless, unsafe_lines
@@ -24,12 +25,15 @@ class _Destination(NamedTuple):
     value: str
 
 
-def is_harmless_change(text: str, former: str) -> bool:
+def is_harmless_change(text: str, former: str, has_branch: Callable[[str], bool] = lambda name: False) -> bool:
     """Return whether a changed git configuration neither makes git run a program nor leads it elsewhere.
 
-    Nor may it lack settings of the former one, such as `core.hooksPath` or a remote.
+    Nor may it lack settings of the former one, such as `core.hooksPath` or a remote. `has_branch` returns whether a
+    branch exists now.
     """
-    return is_harmless(text, former) and not leads_elsewhere(text, former) and not loses_settings(text, former)
+    if not is_harmless(text, former) or leads_elsewhere(text, former):
+        return False
+    return not loses_settings(text, former, has_branch)
 
 
 def leads_elsewhere(text: str, former: str) -> bool:
@@ -49,17 +53,18 @@ def leads_elsewhere(text: str, former: str) -> bool:
     return False
 
 
-def loses_settings(text: str, former: str) -> bool:
+def loses_settings(text: str, former: str, has_branch: Callable[[str], bool]) -> bool:
     """Return whether a git configuration lacks settings that name programs or destinations in the former one.
 
     Without a remote, git takes its name for a folder, and runs the hooks there. Settings of a branch may be lost,
-    because git removes them with the branch, except where to push a branch that still has other settings.
+    because git removes them with the branch, except where to push a branch that still exists or has other settings.
     """
     if any(line.section != "branch" for line in unsafe_lines(former) - unsafe_lines(text)):
         return True
     branches = {line.subsection for line in config_lines(text) if line.section == "branch"}
     return any(
-        each.section != "branch" or (each.key == "pushremote" and each.subsection in branches)
+        each.section != "branch"
+        or (each.key == "pushremote" and (each.subsection in branches or has_branch(each.subsection)))
         for each in _destinations(former) - _destinations(text)
     )
 

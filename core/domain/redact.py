@@ -83,7 +83,7 @@ class Redactor:
         for token_format, hints in formats_with_hint(joined_runs, tokens=True).items():
             yield from _search_tokens(token_format, hints, text, runs)
         for secret_format in formats_with_hint(text.lower(), tokens=False):
-            if secret_format.is_random:
+            if secret_format.is_random and not secret_format.at_hint:
                 yield from _search_random(secret_format, text, runs)
             elif self._uncertain or not secret_format.uncertain:
                 for match in secret_format.matches(text):

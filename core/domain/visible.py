@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from core.domain.invisible import is_visible
+from core.domain.lookalikes import lookalikes
 
 LINE_LIMIT: Final = 4_096
 MAX_SPACE_RUN: Final = 64  # spaces or tabs; more could push the following text out of view
@@ -35,6 +36,14 @@ def visible(text: str) -> str:
     return _write_out(text.replace("\r\n", "\n"), _is_kept_in_text)
 
 
+def first_hidden(text: str) -> str:
+    """Return the first character that `visible` would write as an escape; "" if there is none."""
+    if text.isascii() and text.isprintable():
+        return ""
+    hidden = (m[0] for m in _UNUSUAL.finditer(text) if not (is_visible(m[0]) or _is_kept_in_text(m)))
+    return next(hidden, "")
+
+
 def visible_name(name: str) -> str:
     """Return a name with hidden characters, tabs, line breaks and unusual spaces written as ⟦U+202E⟧.
 
@@ -48,11 +57,14 @@ def visible_name(name: str) -> str:
 def visible_exactly(text: str) -> str:
     """Return text for a permission request, in which no two different texts look alike.
 
-    Every invisible character and unusual space is written as ⟦U+202E⟧, long runs of spaces or empty lines as
-    ⟦U+0020×500⟧, and a ⟦ that would imitate such an escape is escaped, too. `visible` leaves the result unchanged;
-    `visible_name` replaces only its tabs and line breaks.
+    Every invisible character and unusual space is written as ⟦U+202E⟧, and so is one that looks like another, such as
+    a Cyrillic letter in a word of Latin ones. Long runs of spaces or empty lines are written as ⟦U+0020×500⟧, and a ⟦
+    that would imitate such an escape is escaped, too. `visible` leaves the result unchanged; `visible_name` replaces
+    only its tabs and line breaks.
     """
     text = text.replace("⟦U+", "⟦U+27E6⟧U+")
+    if positions := lookalikes(text):
+        text = "".join(_escape(char) if index in positions else char for index, char in enumerate(text))
     if not (text.isascii() and text.isprintable()):
         text = _write_out(text, _is_never_kept)
     return _SPACES.sub(_count_spaces, text)
@@ -77,9 +89,13 @@ def _write_out(text: str, is_kept: Callable[[re.Match[str]], bool]) -> str:
         char = match[0]
         if is_visible(char) or is_kept(match):
             return char
-        return f"⟦U+{ord(char):04X}⟧"
+        return _escape(char)
 
     return "\n".join(line if is_visible(line) else _UNUSUAL.sub(escape, line) for line in text.split("\n"))
+
+
+def _escape(char: str) -> str:
+    return f"⟦U+{ord(char):04X}⟧"
 
 
 def _is_kept_in_text(match: re.Match[str]) -> bool:

@@ -16,14 +16,14 @@ from core.mcp.error_text import SIGN_IN_FAILED, describe_error
 from core.mcp.mentions import McpMentions, list_mentions, prompt_text, resource_text
 from core.mcp.server_config import ResolvedMcpServer
 from core.mcp.tool_definition import stored_definition, tools_by_name
-from core.mcp.tool_list_repair import ORIGINAL_SCHEMA, repair_tool_lists
+from core.mcp.tool_list_repair import MAX_TOOLS, ORIGINAL_SCHEMA, repair_tool_lists
 from core.mcp.tool_result import McpToolResult, parse_tool_result
 from core.settings.schema import McpToolSettings
 from core.workspace.program_search import own_path
 
 if TYPE_CHECKING:
     import httpx2
-    from mcp import Client
+    from mcp import Client, MCPError
     from mcp.client import ClientRequestContext
     from mcp_types import ElicitRequestParams, ElicitResult, ErrorData
 
@@ -33,6 +33,8 @@ START_TIMEOUT_S = 60.0  # npx and uvx may download the server first
 CALL_TIMEOUT_S = 600.0  # a tool call fails after this many seconds without a progress notification
 CLOSE_TIMEOUT_S = 15.0
 MAX_PAGES = 50
+MAX_LISTED_CHARS = 16 << 20  # maximum size of the definitions of all tools together
+MAX_ERROR_CHARS = 4_000  # of an error message of a server, which the model reads
 LOG_SHOWN = 300
 LOG_READ = 64 << 10
 MAX_LOG_BYTES = 4 << 20  # maximum size of the log of a server
@@ -121,7 +123,7 @@ class McpConnection:
     ) -> McpToolResult:
         """Call the tool. If the server requires the user to open a web page first, ask for that and call it again."""
         from mcp import MCPError, UrlElicitationRequiredError
-        from mcp_types import CONNECTION_CLOSED, URL_ELICITATION_REQUIRED
+        from mcp_types import URL_ELICITATION_REQUIRED
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             elicitation.restart_timeout()
@@ -133,16 +135,14 @@ class McpConnection:
                     await self._require_client().call_tool(tool, arguments, progress_callback=on_progress)
                 )
             except MCPError as error:
-                status = self._http.last_error_status if self._http else 0
-                if error.code == CONNECTION_CLOSED or status:
+                if self._has_failed(error):
                     raise
                 if error.code == URL_ELICITATION_REQUIRED and not is_repeat:
                     pages = UrlElicitationRequiredError.from_error(error.error).elicitations
                     if await elicitation.open_required_pages(pages):
                         continue
-                return McpToolResult(
-                    f"{self.server.name} rejected the call: {self._redact(error.message)}", failed=True
-                )
+                message = self._redact_error(error.message)
+                return McpToolResult(f"{self.server.name} rejected the call: {message}", failed=True)
         raise AssertionError("the second try returned or raised")
 
     async def list_mentions(self) -> McpMentions:
@@ -183,13 +183,14 @@ class McpConnection:
         """Convert protocol and transport errors within `async with` to `Problem`. Close a broken connection."""
         from anyio import BrokenResourceError, ClosedResourceError
         from mcp import MCPError
-        from mcp_types import CONNECTION_CLOSED
 
         try:
             yield
         except MCPError as error:
-            if error.code != CONNECTION_CLOSED and not (self._http and self._http.last_error_status):
-                raise Problem(f"{self.server.name} rejected it.", f"{self._redact(error.message)}.", "") from error
+            if not self._has_failed(error):
+                raise Problem(
+                    f"{self.server.name} rejected it.", f"{self._redact_error(error.message)}.", ""
+                ) from error
             await self.close()
             raise self.make_problem("ended during the call", error) from error
         except TimeoutError as error:
@@ -199,9 +200,19 @@ class McpConnection:
             await self.close()
             raise self.make_problem("ended during the call", error) from error
         except (ValueError, RuntimeError) as error:  # The response is invalid, or asks for elicitation endlessly.
-            cause = self._redact(describe_error(error))
+            cause = self._redact_error(describe_error(error))
             message = f"The response of {self.server.name} cannot be read."
             raise Problem(message, cause, "Report this to its developer.") from error
+
+    def _has_failed(self, error: "MCPError") -> bool:
+        """Return whether an error means that the connection is lost, and not that the server rejected a request.
+
+        Servers also use the code of the library for a closed connection, -32000, for errors of their own.
+        """
+        from mcp_types import CONNECTION_CLOSED
+
+        is_closed = error.code == CONNECTION_CLOSED and error.message == "Connection closed"
+        return is_closed or bool(self._http and self._http.last_error_status)
 
     async def _elicit(
         self, context: "ClientRequestContext", params: "ElicitRequestParams"
@@ -288,7 +299,7 @@ class McpConnection:
         status = self._http.last_error_status if self._http else 0
         cause = cause or (error if self.server.url else None)
         timeout_note = "" if self._done.is_set() else f"It did not respond within {START_TIMEOUT_S:g} s."
-        details = self._redact(describe_error(cause, status) if cause else timeout_note)
+        details = self._redact_error(describe_error(cause, status) if cause else timeout_note)
         if self.server.url:
             fix = "Check its URL and key in the settings, page MCP servers."
             if status == 401 or SIGN_IN_FAILED in details:
@@ -298,6 +309,11 @@ class McpConnection:
             log_lines = self._redact(self._log.read_text("utf-8", "replace")[-LOG_READ:]).strip().splitlines()
             details += f" Last output: {log_lines[-1][:LOG_SHOWN]}" if log_lines else ""
         return Problem(f"The MCP server {name} {event}.", details.strip(), f"See its log: {self._log}.")
+
+    def _redact_error(self, message: str) -> str:
+        """Redact and truncate an error message."""
+        text = self._redact(message[: 2 * MAX_ERROR_CHARS])
+        return text if len(text) <= MAX_ERROR_CHARS else f"{text[:MAX_ERROR_CHARS]}…"
 
     def _redact(self, text: str) -> str:
         """Redact the values of the server's variables or headers in a text, also without a prefix such as `Bearer`."""
@@ -322,14 +338,20 @@ def _truncate_log(log: Path) -> None:
 
 
 async def _list_tools(client: "Client") -> dict[str, McpToolSettings]:
-    """List all tools, page by page."""
+    """List all tools, page by page. Raise ValueError if there are too many."""
     definitions: list[McpToolSettings] = []
     cursor: str | None = None
+    size = 0
     for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor, cache_mode="refresh")
+        if len(definitions) + len(page.tools) > MAX_TOOLS:
+            raise ValueError(f"It lists more than {MAX_TOOLS:,} tools")
         for tool in page.tools:
             schema = (tool.meta or {}).get(ORIGINAL_SCHEMA, tool.input_schema)
             definitions.append(stored_definition(tool.name, tool.description or "", schema))
+            size += len(definitions[-1].description) + len(definitions[-1].input_schema)
+        if size > MAX_LISTED_CHARS:
+            raise ValueError(f"The definitions of its tools are larger than {MAX_LISTED_CHARS >> 20} MiB")
         cursor = page.next_cursor
         if not cursor:
             break

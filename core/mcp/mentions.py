@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.domain.visible import visible
+from core.domain.visible import visible, visible_name
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 MAX_MENTIONS = 200
 MAX_DESCRIPTION = 200
+MAX_NAME = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,11 @@ class McpMentions:
 
 
 async def list_mentions(server: str, client: "Client") -> McpMentions:
-    """List resources and prompts. Names with whitespace or invisible characters, which cannot be typed, are skipped."""
+    """List resources and prompts.
+
+    Those are skipped whose names, or names of arguments, are very long or contain invisible characters, and names with
+    whitespace, which cannot be typed.
+    """
     capabilities = client.server_capabilities
     resources = (await client.list_resources()).resources[:MAX_MENTIONS] if capabilities.resources else []
     prompts = (await client.list_prompts()).prompts[:MAX_MENTIONS] if capabilities.prompts else []
@@ -67,11 +72,9 @@ def prompt_text(result: "GetPromptResult") -> str:
 
 
 def _is_typeable(mention: McpMention) -> bool:
-    return (
-        bool(mention.name)
-        and not any(char.isspace() for char in mention.name)
-        and visible(mention.name) == mention.name
-    )
+    names = (mention.name, *mention.arguments)
+    is_clear = all(0 < len(name) <= MAX_NAME and visible_name(name) == name for name in names)
+    return is_clear and not any(char.isspace() for char in mention.name)
 
 
 def _clean_description(text: str) -> str:

@@ -17,7 +17,7 @@ from core.mcp.elicitation import ElicitCallback
 from core.mcp.mentions import McpMentions
 from core.mcp.server_config import ResolvedMcpServer, resolve_server
 from core.mcp.server_state import McpServerState, McpServerStates, McpStateListener
-from core.mcp.tool_definition import diff_tools
+from core.mcp.tool_definition import diff_tools, tool_rejection
 from core.mcp.tool_result import McpToolResult
 from core.settings.api_keys import ApiKeys
 from core.settings.schema import McpServerSettings, McpToolSettings
@@ -191,7 +191,13 @@ class McpServers:
     async def _require_acceptance(
         self, name: str, tool: str, current: McpToolSettings | None, diff: str, ask: ElicitCallback | None
     ) -> None:
-        """Ask the user to accept a changed tool definition and save it. Raises `Problem` if the user does not."""
+        """Ask the user to accept a changed tool definition and save it. Raises `Problem` if the user does not.
+
+        A definition that could not be offered to agents is not shown: it may be of any size.
+        """
+        if current and (rejection := tool_rejection(current)):
+            message = f"{name} changed the definition of its tool {tool} since it was accepted, so it was not called."
+            raise Problem(message, f"The new definition is not valid: {rejection}.", "Use another tool.")
         answer = await ask(_tool_changed_question(name, tool, diff)) if ask and current else None
         if current is None or answer is None or answer.option != ACCEPT:
             message = f"{name} changed the definition of its tool {tool} since it was accepted, so it was not called."

@@ -1,4 +1,7 @@
-"""Repair of tool lists, so that one invalid tool does not make the MCP client reject the whole list."""
+"""Repair of tool lists, so that one invalid tool does not make the MCP client reject the whole list.
+
+Of a list that is too long, only so many tools are kept that it is still too long, because checking each takes time.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -10,6 +13,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams
     from mcp.shared.message import SessionMessage
 
+MAX_TOOLS = 1_000  # of one server
 STRICTEST = "2025-11-25"  # MCP version to validate against; later versions accept all that it accepts
 ORIGINAL_SCHEMA = "journeyman/original-schema"  # key in `_meta` of a repaired tool: its schema as the server sent it
 
@@ -59,7 +63,7 @@ class _RepairingStream:
 def _repair_message(item: "SessionMessage | Exception") -> "SessionMessage | Exception":
     result = None if isinstance(item, Exception) else getattr(item.message, "result", None)
     if isinstance(result, dict) and isinstance(result.get("tools"), list):
-        result["tools"] = [repair_tool(tool) for tool in result["tools"]]
+        result["tools"] = [repair_tool(tool) for tool in result["tools"][: MAX_TOOLS + 1]]
     return item
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
 
 MAX_TEXT_LENGTH = 200_000
+MAX_IMAGES = 20
 MAX_IMAGE_SIZE = 8 << 20  # bytes of one image, base64-encoded
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
@@ -34,7 +35,7 @@ def parse_tool_result(answer: "CallToolResult") -> McpToolResult:
     lines: list[str] = []
     images: list[ResultImage] = []
     for number, block in enumerate(answer.content, 1):
-        image = _block_image(block, number)
+        image = _block_image(block, number) if len(images) < MAX_IMAGES else None
         if image:
             images.append(image)
         lines.append(f"[{image.name}]" if image else _block_text(block))

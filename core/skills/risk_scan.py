@@ -5,10 +5,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from core.domain.skill import SkillFinding
-
-HIDDEN_CHARACTERS: Final = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e0fff]"
-)
+from core.domain.visible import first_hidden
 
 
 class RiskPattern(NamedTuple):
@@ -125,15 +122,14 @@ def scan_file(path: str, body: bytes) -> Iterator[SkillFinding]:
 
 def scan_text(text: str) -> Iterator[SkillFinding]:
     """Scan the text of a skill. Each match is reported with its line; a match is a hint, not proof."""
-    has_hidden_characters = HIDDEN_CHARACTERS.search(text) is not None
     lines = text.split("\n")
     shown = "\n".join(line[:MAX_LINE_CHARS] for line in lines)
     # Searching the whole text first is faster, because most texts have no match.
     risks = [risk for risk in RISKS if risk.pattern.search(shown)]
     for number, line in enumerate(lines, 1):
         checked = line.lstrip("\ufeff") if number == 1 else line  # a byte order mark is allowed
-        if has_hidden_characters and (match := HIDDEN_CHARACTERS.search(checked)):
-            message = f"There is an invisible character (U+{ord(match[0]):04X})."
+        if hidden := first_hidden(checked.removesuffix("\r")):
+            message = f"There is an invisible character (U+{ord(hidden):04X})."
             yield SkillFinding(
                 number, message, "It can hide text or show it in another order.", "Remove it.", "warning"
             )

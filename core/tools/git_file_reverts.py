@@ -1,17 +1,23 @@
 """Decides how to revert a file of a git folder after a command that was not allowed to change it."""
 
 import re
+import stat
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 
 from core.domain.git_config import harmless_lines, is_harmless
 from core.domain.git_config_lines import ENTRY, HEADER
 from core.domain.git_destinations import is_harmless_change
+from core.domain.problems import Problem
+from core.workspace.broker import FileBroker
 from core.workspace.file_change import FileChange
+from core.workspace.git_references import PACKED
 from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES, REBASE_TODO, STRATEGY_FILES, is_remote_file
 
 # The merge strategies built into git. For any other name, git runs the program `git-merge-NAME`.
 STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours", "subtree"})
+_OWNER_ACCESS = stat.S_IRUSR | stat.S_IWUSR
 _EXECUTE_STEP = re.compile(rb"[ \t]*(x|exec)[ \t]")
 
 
@@ -22,10 +28,10 @@ class FileRevert:
     contents: bytes | None
 
 
-def required_git_revert(inner_path: str, change: FileChange) -> FileRevert | None:
+def required_git_revert(broker: FileBroker, inner_path: str, change: FileChange) -> FileRevert | None:
     """Return how to revert a changed file of a git folder; None if the change is harmless.
 
-    `inner_path` is the path within the git folder.
+    `inner_path` is the path within the git folder; that of the change is relative to the folder of the `broker`.
     """
     path = PurePosixPath(inner_path)
     restore = FileRevert(change.before)
@@ -49,16 +55,33 @@ def required_git_revert(inner_path: str, change: FileChange) -> FileRevert | Non
         return None if is_usual or is_gone(change) else restore
     if path.name not in CONFIG_FILES:
         return None
-    return _revert_config(change)
+    return _revert_config(broker, change)
 
 
-def _revert_config(change: FileChange) -> FileRevert | None:
-    """Restore a configuration, or keep the harmless lines of a new one; None if the change is harmless."""
+def _revert_config(broker: FileBroker, change: FileChange) -> FileRevert | None:
+    """Restore a configuration, or keep the harmless lines of a new one; None if the change is harmless.
+
+    A configuration that its owner can no longer read or write is restored, because git fails then.
+    """
     before = (change.before or b"").decode("utf-8", "replace")
     after = (change.after or b"").decode("utf-8", "replace")
     if change.before is None:
         return None if is_harmless(after, before) else FileRevert(harmless_lines(after).encode())
-    return None if is_harmless_change(after, before) else FileRevert(change.before)
+    is_closed = change.modes.before & ~change.modes.after & _OWNER_ACCESS and change.after is not None
+    has_branch = partial(_has_branch, broker, str(PurePosixPath(change.path).parent))
+    return None if is_harmless_change(after, before, has_branch) and not is_closed else FileRevert(change.before)
+
+
+def _has_branch(broker: FileBroker, git_folder: str, name: str) -> bool:
+    """Return whether a branch exists in a git folder; True if that cannot be determined."""
+    try:
+        if broker.stat(f"{git_folder}/refs/heads/{name}") or broker.stat(f"{git_folder}/reftable"):
+            return True
+        packed = broker.read(f"{git_folder}/{PACKED}") if broker.stat(f"{git_folder}/{PACKED}") else b""
+    except (Problem, ValueError):
+        return True
+    ending = f" refs/heads/{name}".encode()
+    return any(line.endswith(ending) for line in packed.splitlines())
 
 
 def _revert_commands(body: bytes, former: bytes) -> FileRevert | None:

@@ -13,6 +13,8 @@ from core.tools.arguments import parse_object
 from core.tools.tool import MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 
+MAX_PROGRESS_CHARS = 500  # of a message about progress, which is shown while the call runs
+
 
 @dataclass(frozen=True, slots=True)
 class McpCall:
@@ -62,7 +64,8 @@ def mcp_tool(name: str) -> Tool:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             if listener := context.output_listener():
                 total_text = f"/{total:g}" if total else ""
-                listener(f"{progress:g}{total_text} {message or ''}".strip().encode() + b"\n")
+                text = f"{progress:g}{total_text} {(message or '')[:MAX_PROGRESS_CHARS]}"
+                listener(text.strip().encode(errors="replace") + b"\n")
 
         result = await context.servers.call_tool(
             parameters.server, parameters.tool, dict(parameters.arguments), on_progress, context.ask

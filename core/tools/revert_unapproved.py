@@ -11,7 +11,7 @@ import stat
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from core.domain.clock import now
@@ -23,7 +23,15 @@ from core.tools.trusted_config import is_trusted, moved_unchanged, required_reve
 from core.workspace import forced_access
 from core.workspace.command_record import CommandRecord
 from core.workspace.committed_files import FileVersion
-from core.workspace.file_change import FileChange, FolderChanges, OriginalFile, UnrecordedChanges
+from core.workspace.file_change import (
+    LINK_MODE,
+    FileChange,
+    FileModes,
+    FolderChanges,
+    OriginalFile,
+    UnrecordedChanges,
+)
+from core.workspace.file_comparison import is_private
 from core.workspace.folder_listing import inside_git
 from core.workspace.git_branch import worktree_git_folders
 from core.workspace.git_folders import git_folders
@@ -91,10 +99,12 @@ def revert_unapproved(context: ToolContext, found: FolderChanges) -> CommandChan
         reverting.restore_mode(path, mode)
     reverting.revert(changes, missed)
     reverted = {*reverting.reverted, *context.shared.revert()}
+    removed_links = [change for change in _removed_links(context, missed) if change.path not in reverted]
+    known = reverted.union(change.path for change in removed_links)
     unsettled = tuple(sorted({*reverting.stuck, *missed.closed}))
     context.unsettled.add(unsettled)
     remaining = UnrecordedChanges(
-        unrecorded=tuple(path for path in missed.unrecorded if path not in reverted),
+        unrecorded=tuple(path for path in missed.unrecorded if path not in known),
         protected=tuple(path for path in missed.protected if path not in reverted),
         created=tuple(path for path in missed.created if path not in reverted),
         originals=missed.originals,
@@ -102,11 +112,19 @@ def revert_unapproved(context: ToolContext, found: FolderChanges) -> CommandChan
         closed=missed.closed,
     )
     return CommandChanges(
-        changes=tuple(change for change in changes if change.path not in reverted),
+        changes=(*(change for change in changes if change.path not in reverted), *removed_links),
         missed=remaining,
         reverted=tuple(sorted(reverted)),
         unsettled=tuple(map(shortened, unsettled)),
     )
+
+
+def _removed_links(context: ToolContext, missed: UnrecordedChanges) -> Iterator[FileChange]:
+    """Yield the symbolic links that were removed, so that they can be restored."""
+    for path in missed.unrecorded:
+        original = missed.originals.get(path)
+        if original and original.link and not is_private(path) and not os.path.lexists(context.folder / path):
+            yield FileChange(path, original.body, None, FileModes(before=LINK_MODE))
 
 
 def _reverts_changes(context: ToolContext) -> bool:

@@ -16,7 +16,7 @@ from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT
 from core.tools.git_file_reverts import required_git_revert
 from core.workspace import forced_access
 from core.workspace.broker import EntryKind, FileBroker
-from core.workspace.file_change import FileChange
+from core.workspace.file_change import FileChange, FileModes
 from core.workspace.folder_listing import FILES, GitTrees
 from core.workspace.git_branch import worktree_git_folders
 from core.workspace.paths import is_in_any
@@ -78,8 +78,9 @@ class SharedRepository:
                 before = self._files.get(path)
                 if file == before or self._is_protected(broker, path):
                     continue
-                change = FileChange(path, before.body if before else None, file.body)
-                revert = required_git_revert(path, change)
+                modes = FileModes(before=before.mode if before else 0, after=file.mode)
+                change = FileChange(path, before.body if before else None, file.body, modes)
+                revert = required_git_revert(broker, path, change)
                 if revert is None:
                     continue
                 with contextlib.suppress(OSError):

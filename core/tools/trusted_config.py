@@ -34,7 +34,7 @@ def required_revert(context: ToolContext, change: FileChange) -> FileRevert | No
     if inner_path := _in_git(broker, path):
         if is_gone(change) and path.name in CONFIG_FILES and not _exists(broker, path.parent / "HEAD"):
             return None  # its git folder is gone, too
-        return required_git_revert(inner_path, change)
+        return required_git_revert(broker, inner_path, change)
     if path.name == ".git":
         is_harmless_change = is_gone(change) or _is_worktree(broker.folder, path.parent)
     elif path.name == "HEAD":

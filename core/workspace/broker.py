@@ -155,6 +155,14 @@ class FileBroker:
             with own_writes.noted(f"{beneath.path_of_descriptor(folder)}/{leaf}", body):
                 return _write(folder, leaf, body, mode, name)
 
+    def write_link(self, name: str, target: bytes, *, allow_protected: bool = False) -> None:
+        """Create a symbolic link where nothing is; create missing folders. The target may be anything."""
+        with (
+            self._errors_as_problems(name),
+            self._open_parent(name, make=True, protected=allow_protected) as (folder, leaf),
+        ):
+            os.symlink(target, os.fsencode(leaf), dir_fd=folder)
+
     def remove(self, name: str, *, allow_protected: bool = False) -> None:
         """Remove a file or a link. Folders are refused."""
         missing = f"There is no file {printable(name)}."

@@ -1,12 +1,18 @@
 """The changes of files by a command or another tool call, and the files before it."""
 
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+LINK_MODE: Final = stat.S_IFLNK | 0o777  # the mode of a symbolic link, whose contents are its target
 
 
 class FileModes(NamedTuple):
-    """The permission bits of a file before and after a call; 0 if unknown, or if the file does not exist."""
+    """The permission bits of a file before and after a call; 0 if unknown, or if the file does not exist.
+
+    `LINK_MODE` marks a symbolic link.
+    """
 
     before: int = 0
     after: int = 0

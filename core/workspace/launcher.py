@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from core.domain.permissions import SandboxLevel
+from core.domain.redact import Redactor
 from core.workspace.mount_watch import WatchedMount
 from core.workspace.program_search import command_path
 
@@ -136,6 +137,9 @@ def clean_environment() -> dict[str, str]:
     so commands write no bytecode.
     """
     passed = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
+    redactor = Redactor()
+    # An address, such as that of a private package index, may contain a password.
+    passed = {name: value for name, value in passed.items() if "://" not in value or not redactor.findings(value)}
     return passed | {"PATH": command_path(), "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1"}
 
 

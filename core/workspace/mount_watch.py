@@ -29,6 +29,7 @@ UNHIDDEN = (
 )
 CONFIG = "config"  # the name of a git configuration
 MAX_CONFIG = 1 << 20  # bytes
+MAX_HELD = 200  # most mounted files to keep open if there is inotify; the number of open files is limited
 _PATH = forced_access.ENTER & ~getattr(os, "O_DIRECTORY", 0)
 
 
@@ -99,7 +100,8 @@ class MountWatch:
                 self._open(mount)
         if self._mounts:
             _mounted[id(self)] = frozenset(mount.identity for _, _, mount in self._mounts if mount.identity)
-            self._hold_files(all_files=not self._watch_folders())
+            has_inotify = self._watch_folders()
+            self._hold_files(all_files=not has_inotify or len(self._mounts) <= MAX_HELD)
 
     def _open(self, mount: WatchedMount) -> None:
         path, _, leaf = mount.path.rpartition("/")
@@ -124,8 +126,9 @@ class MountWatch:
     def _hold_files(self, *, all_files: bool) -> None:
         """Keep the hidden files and git configurations open, or all files, so that their inodes are not reused.
 
-        A file that is deleted and created again can get the same inode, and then only inotify shows the change. That is
-        not enough for a configuration, which may be replaced with a harmless one and then by the command.
+        A file that is deleted and created again can get the same inode, and then only inotify shows the change, unless
+        the kernel drops the event. That is not enough for a configuration, which may be replaced with a harmless one
+        and then by the command.
         """
         for folder, leaf, mount in self._mounts:
             if mount.hides or all_files or mount.path in self._configs:

@@ -13,13 +13,19 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 LOOKUP_S = 10.0
 _NAME = re.compile(r"(?=.{1,253}\Z)(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\Z")
-# Networks to refuse although `is_global` is True: they embed an IPv4 address or are anycast.
+# Networks to refuse although `is_global` may be True: they embed an IPv4 address, are anycast, reserved, or, like
+# 168.63.129.16 in Azure, answer with data of the machine itself.
 _REFUSED_NETWORKS = tuple(
     map(
         ipaddress.ip_network,
-        ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "fec0::/10", "192.88.99.0/24"),
+        (
+            *("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/23", "::/96", "fec0::/10", "3fff::/20"),
+            *("192.0.0.0/24", "192.88.99.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.175.48.0/24"),
+            "168.63.129.16/32",
+        ),
     )
 )
+_ISATAP = 0x5EFE  # in the second 32 bits of the interface identifier before an embedded IPv4 address
 _LOCAL_DOMAINS = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".corp", ".home")
 
 
@@ -71,6 +77,8 @@ def is_public(text: str) -> bool:
         return False
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
+    if isinstance(address, ipaddress.IPv6Address) and int(address) >> 32 & 0xFDFFFFFF == _ISATAP:
+        return False
     is_refused = any(address in network for network in _REFUSED_NETWORKS if network.version == address.version)
     return address.is_global and not (address.is_multicast or address.is_reserved or is_refused)
 

@@ -1,5 +1,6 @@
 """Plans and executes rewinds: files that the agent changed get back the contents they had after a given event."""
 
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from core.domain.sensitive_paths import is_protected
 from core.engine.run.execute import count_changed_lines
 from core.store.blobs import blob_hash
 from core.workspace.broker import WRITE_LIMIT, FileBroker
+from core.workspace.file_change import LINK_MODE
 
 ReadBlob = Callable[[str], bytes | None]
 RewindAction = Literal["change", "create", "remove", "same", "conflict", "lost"]
@@ -36,7 +38,7 @@ class FilePlan:
     removed: int = 0
     reason: str = ""
     current_mode: int = 0
-    target_mode: int = 0  # Permission bits after the rewind; 0 if unknown.
+    target_mode: int = 0  # Permission bits after the rewind, or `LINK_MODE`; 0 if unknown.
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ def rewind_event(plan: RewindPlan) -> FilesRewound:
 def overwritten_contents(folder: Path, plan: RewindPlan) -> dict[str, bytes]:
     """Return the contents that the plan overwrites, by blob hash, so that the rewind can be undone."""
     with _open_folder(folder) as broker:
-        bodies = (current_contents(broker, file.path) for file in plan.changing_files)
+        bodies = (_current_state(broker, file.path).body for file in plan.changing_files)
         return {blob_hash(body): body for body in bodies if body is not None}
 
 
@@ -212,6 +214,22 @@ def current_contents(broker: FileBroker, path: str) -> bytes | None:
     return None if broker.stat(path) is None else broker.read(path, WRITE_LIMIT)
 
 
+class _FileState(NamedTuple):
+    """The contents of a file and its permission bits; for a symbolic link its target and `LINK_MODE`."""
+
+    body: bytes | None
+    mode: int
+
+
+def _current_state(broker: FileBroker, path: str) -> _FileState:
+    """Return the present state of a path. Raise Problem as `current_contents` does, but not for a symbolic link."""
+    folder = path.rpartition("/")[0]
+    status = broker.stat(path) if not folder or broker.resolve(folder) == folder else None
+    if status and stat.S_ISLNK(status.st_mode):
+        return _FileState(broker.read_link(path), LINK_MODE)
+    return _FileState(current_contents(broker, path), broker.mode(path))
+
+
 @contextmanager
 def _open_folder(folder: Path) -> Iterator[FileBroker]:
     """Open the folder of a session. Raise Problem if it cannot be opened, for example because it was deleted."""
@@ -231,12 +249,16 @@ def _write_file(broker: FileBroker, file: FilePlan, body: bytes | None) -> bool:
     A protected file is written only if the path itself shows that it is protected, not if a link leads to one.
     """
     protected = is_protected(file.path)
+    becomes_link = file.target_mode == LINK_MODE
     try:
-        if _hash(current_contents(broker, file.path)) != file.current_hash:
+        state = _current_state(broker, file.path)
+        if _hash(state.body) != file.current_hash:
             return False
-        if body is None:
-            broker.remove(file.path, allow_protected=protected)
-        else:
+        if body is None or state.mode == LINK_MODE or (becomes_link and state.body is not None):
+            broker.remove(file.path, allow_protected=protected)  # a link itself, through which nothing is written
+        if body is not None and becomes_link:
+            broker.write_link(file.path, body, allow_protected=protected)
+        elif body is not None:
             broker.write(file.path, body, allow_protected=protected, mode=file.target_mode)
     except Problem:
         return False
@@ -246,8 +268,9 @@ def _write_file(broker: FileBroker, file: FilePlan, body: bytes | None) -> bool:
 def _plan_file(broker: FileBroker, history: FileHistory, read_blob: ReadBlob, force: set[str]) -> FilePlan:
     """Return what a rewind would do to the file."""
     try:
-        body = current_contents(broker, history.path)
-        mode = broker.mode(history.path)
+        body, mode = _current_state(broker, history.path)
+        if mode == LINK_MODE and _hash(body) not in {*history.expected_hashes, history.target_hash}:
+            body = current_contents(broker, history.path)  # which says that it is a link now
     except Problem as problem:
         return FilePlan(history.path, "conflict", target_hash=history.target_hash, reason=str(problem))
     current_hash = _hash(body)

@@ -3,12 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from core.domain.command_arguments import is_plain
 from core.domain.command_line import program_name
 from core.domain.control_files import control_files
 from core.domain.rules import PermissionRule, allows_part, command_pattern
 from core.domain.shell_words import GlobPattern
 from core.engine.policy.command_reach import CommandReach
 
+# Variables with which any program in Python imports code of the folder. They are harmless only for programs that do so
+# anyway, unlike a linter.
+PYTHON_VARIABLES = ("PYTHONPATH=", "DJANGO_SETTINGS_MODULE=")
+PYTHON_LINTERS = frozenset({"black", "flake8", "isort", "mypy", "pip", "pylint", "ruff", "venv"})
+PYTHON_RUNNERS = frozenset({"python", "pytest", "py.test", "tox", "nox", "coverage"})
 ReadingCheck = Callable[[CommandReach], bool]  # returns whether a line needs no rule because it only reads
 
 
@@ -59,12 +65,23 @@ def _covers(rule: PermissionRule, part: tuple[str, ...], reach: CommandReach) ->
         return False
     if reach.line.assignments and program_name(part[0]) == "git":  # some variables name programs for git to run
         return False
+    if not all(_is_harmless(assignment, part) for assignment in reach.line.assignments):
+        return False
     if reach.folders == ("",):
         return True
     # In another folder, `./script` or a file such as the Makefile is not the one that the rule was saved for.
     if "/" in part[0] or control_files(part):
         return False
     return reach.line.enters_folder and bool(reach.folders) and rule.pattern.endswith(" *")
+
+
+def _is_harmless(assignment: str, part: tuple[str, ...]) -> bool:
+    """Return whether a variable that the line sets lets a command import no code that it would not import anyway."""
+    if not assignment.startswith(PYTHON_VARIABLES):
+        return True
+    programs = {program_name(word) for word in part[:3]}
+    imports_code = not PYTHON_RUNNERS.isdisjoint(programs) and PYTHON_LINTERS.isdisjoint(programs)
+    return imports_code and all(map(is_plain, filter(None, assignment.partition("=")[2].split(":"))))
 
 
 def _limited(reach: CommandReach, parts: Sequence[tuple[str, ...]]) -> CommandReach:

@@ -30,6 +30,21 @@ COPIES = words_of("cp mv ln install rsync dd tee")
 DECODERS = words_of(
     "base64 base32 basenc xxd openssl gpg uudecode gunzip gzip bunzip2 bzip2 unxz xz zstd brotli lz4 tee"
 )
+# Programs that write files whose names and contents only an archive or a patch contains.
+UNPACKERS = words_of(
+    "unzip unrar unar 7z 7za 7zr bsdtar cpio pax ar jar cabextract unsquashfs dpkg dpkg-deb patch tar gtar git python"
+)
+# What one of the words after these programs must match for that; any words do for the others.
+_UNPACKS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            words_of("tar gtar bsdtar"), re.compile(r"-[a-zA-Z]*x[a-zA-Z]*|[fjJkmopUvz]*x[fjJkmopUvz]*|--(ex|ge).*")
+        ),
+        "git": re.compile("apply|am|clone"),
+        "python": re.compile("zipfile|tarfile"),
+    }
+)
+_UNPACKING_CODE = re.compile(r"extractall|unpack_archive")
 # Programs that run the file which is the value of one of their options, as in `make -f x`.
 FILE_OPTION_PROGRAMS = words_of("make gmake just task awk gawk mawk sed ed vi vim nvim gdb psql")
 CODE_OPTIONS = frozenset({"-c", "-e", "--eval"})
@@ -76,11 +91,23 @@ def runs_own_output(command: str) -> bool:
         written = {posixpath.basename(words[0].strip("\"'")) for target in targets if (words := target.split())}
         if not run.isdisjoint(written) and not _LITERAL.fullmatch(source):
             return True
+    if any(map(_unpacks, commands)) and not run <= UNPACKERS:
+        return True
     named_in_code = {name for _, code in _CODE.findall(command) for name in re.split(r"[^\w.-]+", code)}
-    if not run.isdisjoint(named_in_code):
+    if not run.isdisjoint(named_in_code) or _UNPACKING_CODE.search(command):
         return True
     decoding = (words for words in commands if program_name(words[0]) in DECODERS)
     return any(not run.isdisjoint(map(posixpath.basename, words)) for words in decoding)
+
+
+def _unpacks(words: Sequence[str]) -> bool:
+    """Return whether a command, or one that it wraps as in `sudo tar xf a`, unpacks an archive or applies a patch."""
+    for index, word in enumerate(words):
+        if (program := program_name(word)) in UNPACKERS:
+            needed = _UNPACKS.get(program)
+            if needed is None or any(map(needed.fullmatch, words[index + 1 :])):
+                return True
+    return False
 
 
 def _run_names(commands: Sequence[Sequence[str]]) -> set[str]:

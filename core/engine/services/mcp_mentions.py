@@ -12,7 +12,7 @@ from core.mcp.servers import McpServers
 # The URI does not include punctuation at its end, which belongs to the sentence.
 RESOURCE_MENTION = re.compile(r"(?<!\S)@([a-z0-9-]+):(\S*[^\s.,;:!?)\]\"'])")
 PROMPT_COMMAND = re.compile(r"/([a-z0-9-]+):(\S+)(?:\s+(.*))?\s*", re.DOTALL)
-MAX_RESOURCE_CHARS = 100_000  # a longer resource is cut off
+MAX_RESOURCE_CHARS = 100_000  # a longer resource or prompt is cut off
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ async def expand_mentions(text: str, servers: McpServers | None, boundary: str) 
     typed = len(text)
     command = PROMPT_COMMAND.fullmatch(text.strip())
     if command and command[1] in enabled:
-        text = await servers.get_prompt(command[1], command[2], _words(command[3] or ""))
+        text = _truncated(await servers.get_prompt(command[1], command[2], _words(command[3] or "")))
         typed = 0
         sources.append(source_label(ContentSource("mcp", command[1])))
     else:

@@ -101,6 +101,12 @@ def test_a_removed_branch_and_harmless_settings_may_be_lost(lost: str) -> None:
     assert is_harmless_change(USUAL, USUAL + lost)
 
 
+def test_where_a_branch_is_pushed_is_lost_only_with_the_branch() -> None:
+    former = USUAL + '[branch "x"]\n\tpushRemote = origin\n'
+    assert is_harmless_change(USUAL, former, lambda name: name != "x")
+    assert not is_harmless_change(USUAL, former, lambda name: name == "x")
+
+
 def test_an_author_may_be_named_where_there_is_none() -> None:
     former = USUAL.partition("[user]")[0]
     assert not leads_elsewhere(USUAL, former)

@@ -79,6 +79,34 @@ def test_each_kind_of_secret_is_found_and_the_rest_is_kept(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("address", "masked"),
+    [
+        ("https://{secret}@git.example.com/a/b.git", "0aB1cD2eF3gH4iJ5kL6m"),
+        ("https://{secret}:x-oauth-basic@git.example.com/a.git", "3f786850e387550fdab836ed7e6dc881de23001b"),
+        ("HTTPS://{secret}:@git.example.com/a.git", "0aB1cD2eF3gH4iJ5kL6m"),
+        ("http:\\/\\/{secret}@git.example.com", "zq7_Rt5-Yu3.Io1=Pa9~"),
+        ("https%3A%2F%2F{secret}%40git.example.com", "0aB1cD2eF3gH4iJ5kL6m"),
+        ("https://ada:{secret}@git.example.com/", "p@ss@word"),
+        ("https://" + "u" * 300 + ":{secret}@git.example.com/", "hunter2"),
+    ],
+)
+def test_a_token_in_an_address_of_git_is_masked_whatever_its_format(address: str, masked: str) -> None:
+    for text in (address, f"[remote]\n\turl = {address}\n\tfetch = x@y\n", f"git clone '{address}'"):
+        for uncertain in (False, True):
+            redacted = Redactor(uncertain=uncertain).redact(text.format(secret=masked))
+            assert masked not in redacted and "ss@" not in redacted, redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["https://my-company-2026-team@dev.azure.com/a/b", "https://ada@bitbucket.org/a/b.git", "ssh://deploy42@host/x",
+     "https://${TOKEN}@host", "https://example.org/0aB1cD2eF3gH4iJ5kL6m/a@b", "https://example.org:8080/@vite/client"],
+)  # fmt: skip
+def test_user_names_and_paths_in_addresses_are_kept(text: str) -> None:
+    assert Redactor().redact(text) == text
+
+
+@pytest.mark.parametrize(
     "text",
     ["an ordinary sentence, with numbers 1234567890", "https://example.org:8080/a@b", "git@github.com:a/b.git",
      "deadbeef" * 8, "password: see the manual", "skill-set", "task-force-with-many-words-in-it", "token = next(it)",
@@ -143,6 +171,9 @@ HARD = {
     "dashes": "-----BEGIN " * 90_000,
     "open keys": "-----BEGIN PRIVATE KEY-----" * 37_000,
     "colons": "://a:" * 200_000,
+    "addresses": "https://" * 120_000,
+    "at signs": "://a:" + "b@" * 400_000,
+    "long user names": ("https://" + "a1" * 250) * 2_000,
     "tokens": "eyJ" * 333_000,
     "dots": "eyJaaaaaaaaa.eyJ" * 60_000,
     "passwords": 'password="' * 100_000,

@@ -29,6 +29,10 @@ CLAUDE.local.md GEMINI.md .cursorrules .cursor/rules/a.mdc .kilocode/rules/a.md 
 .flox/env/manifest.toml bin/activate-hermit .lazygit.yml .gh-dash.yml .reviewboardrc .arcconfig .trunk/trunk.yaml
 .fossil-settings/editor .git/lazygit.yml jupyter_server_config.py ipython_config.py .kateproject .lapce/run.toml
 .lsp/config.edn project.ipr .vscode/tasks.json .direnv/bin/x
+.lintstagedrc .lintstagedrc.mjs lint-staged.config.js commitlint.config.ts .commitlintrc.cjs nano-staged.mjs hk.pkl
+grumphp.yml.dist .gitlint .cargo-husky/hooks/pre-commit .byebugrc .rdbgrc .psysh.php .phpdbginit .dbxrc jdb.ini
+gptme.toml .serena/project.yml .github/skills/a/SKILL.md buildServer.json omnisharp.json .pyre_configuration .gitreview
+.pijul/config .config/git/config .xprofile .cshrc
 """
 ASKED = """
 .github/workflows/ci.yml .github/actions/build/action.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .npmrc

@@ -178,6 +178,39 @@ def test_ordinary_text_of_every_script_is_kept(text: str) -> None:
     assert visible(text) == text
 
 
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("python \u0430pp.py", "python ⟦U+0430⟧pp.py"),
+        ("sh \u0435\u0445\u0435\u0441.sh", "sh ⟦U+0435⟧⟦U+0445⟧⟦U+0435⟧⟦U+0441⟧.sh"),
+        ("cat \u039fne \u03bfne", "cat ⟦U+039F⟧ne ⟦U+03BF⟧ne"),
+        ("python tests\u2215run.py", "python tests⟦U+2215⟧run.py"),
+        ("python run\u2024py", "python run⟦U+2024⟧py"),
+        ("rm \u2010rf x", "rm ⟦U+2010⟧rf x"),
+        ("cat cafe\u0301 caf\u00e9", "cat cafe⟦U+0301⟧ caf\u00e9"),
+        ("cat \u212aey", "cat ⟦U+212A⟧ey"),
+        ("ls\u037e x", "ls⟦U+037E⟧ x"),
+        ("cat \u1100\u1161 \uac00", "cat \u1100⟦U+1161⟧ \uac00"),
+        ("\U0001d695\U0001d69c", "⟦U+1D695⟧⟦U+1D69C⟧"),
+        ("cat ru\u0251 ru\u0261", "cat ru⟦U+0251⟧ ru⟦U+0261⟧"),
+    ],
+)
+def test_no_letter_or_sign_passes_for_another(command: str, shown: str) -> None:
+    assert visible_exactly(command) == shown and decoded(shown) == command
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git commit -m 'Исправил отчёт о ресурсе'", "echo 'Δx = λ·μ'", "cat Отчёт.txt", "echo 'Ελλάδα und Öl'",
+        "echo 日本語テストabc", "git commit -m \"Don’t – really — “quote” it…\"", "cat çalışma.txt naïve.txt",
+        "echo 'с а у о'", "echo Ընկեր", "cat 한국어.md",
+    ],
+)  # fmt: skip
+def test_words_of_other_alphabets_are_kept_in_a_request(text: str) -> None:
+    assert visible_exactly(text) == text
+
+
 def test_a_joiner_between_ideographs_is_written_out() -> None:
     assert visible("文\u200d件") == "文⟦U+200D⟧件"
     assert visible("⚠️\ufe0f") == "⚠️⟦U+FE0F⟧"

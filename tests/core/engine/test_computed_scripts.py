@@ -98,6 +98,11 @@ def test_a_script_that_changes_behind_its_approval_is_not_run(tmp_path: Path) ->
         "printf '\\x74' > a.sh; sh a.sh", "python3 -c \"open('a.sh', 'w').write(f(x))\"; sh a.sh", "f=a.sh; sh $f",
         "sh ./a*.sh", "python3 -u \"$x\"", "sh .git/x.sh", "base64 -d x > /tmp/a.sh; sh /tmp/a.sh",
         "bash -c 'base64 -d x > a.sh; sh a.sh'",
+        "tar x && sh inner.sh", "tar xzf a.tgz && cd a && ./configure", "tar -C b -xf a.tar; sh b/inner.sh",
+        "sudo tar --extract -f a; sh b", "unzip -q a.zip; python3 b/x.py", "7z x a.7z && node b.js",
+        "cpio -i < a.cpio; . ./b", "patch -p1 < a.patch && sh b.sh", "git apply a.patch; bash b.sh",
+        "git -C . clone -q a.bundle b && b/run", "python3 -m zipfile -e a.zip . && sh b.sh",
+        "python3 -c 'import shutil; shutil.unpack_archive(\"a.zip\")'; sh b.sh",
     ],
 )  # fmt: skip
 def test_a_line_runs_a_script_that_it_computes_itself(command: str) -> None:
@@ -112,7 +117,9 @@ def test_a_line_runs_a_script_that_it_computes_itself(command: str) -> None:
         "printf 'a\\nb\\n' > a.sh; sh a.sh", "ls > out.txt; python3 x.py out.txt", "gcc -o a a.c && ./a",
         HEREDOC + "\nsh b.sh", "bash a.sh > a.log",
         "python3 tests/run.py tests/*.json", "bash -c 'for i in 1 2; do echo $i; done'",
-        "gunzip -k data.gz; python3 x.py data",
+        "gunzip -k data.gz; python3 x.py data", "tar cf max.tar src && python3 x.py", "/usr/bin/tar xf a.tar",
+        "tar xf data.tar && ls", "unzip -q data.zip; grep -r x data", "git status; sh build.sh",
+        "tar -czf fix.tgz src; sh build.sh",
     ],
 )  # fmt: skip
 def test_a_line_that_shows_what_it_runs_is_not_computed(command: str) -> None:

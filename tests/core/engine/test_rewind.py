@@ -222,6 +222,53 @@ def test_a_link_in_place_of_a_file_is_skipped(tmp_path: Path) -> None:
     run_bounded(main())
 
 
+async def delete(scene: EngineHarness, *names: str) -> str:
+    """Run a command that deletes links, or a file whose text is the target of one."""
+    (scene.folder / "deep").mkdir()
+    (scene.folder / "a.txt").write_text("mine")
+    for name, target in (("link", "a.txt"), ("deep/broken", "missing"), ("deep/away", "/etc/hostname")):
+        (scene.folder / name).symlink_to(target)
+    (scene.folder / "text").write_text("a.txt")
+    code = f"import os; [os.unlink(name) for name in {names}]"
+    replies = scripted_replies(call_reply("run", command=f'python3 -c "{code}"'), {"text": "Done."})
+    return await scene.run(replies)
+
+
+def links(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): str(path.readlink()) for path in folder.rglob("*") if path.is_symlink()}
+
+
+def test_links_that_a_command_deleted_are_restored(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await delete(scene, "link", "deep/broken", "deep/away")
+            assert not links(scene.folder)
+            plan = await scene.engine.history.plan_rewind(session, 1)
+            assert {file.path: file.action for file in plan.files} == dict.fromkeys(
+                ("deep/away", "deep/broken", "link"), "create"
+            )
+            before = {"link": "a.txt", "deep/broken": "missing", "deep/away": "/etc/hostname"}
+            for _ in range(2):
+                assert not (await back(scene, session, 0)).skipped and links(scene.folder) == before
+                assert not (await undo(scene, session)).skipped and not links(scene.folder)
+            assert texts(scene.folder) == {"a.txt": "mine", "text": "a.txt"}
+
+    run_bounded(main())
+
+
+def test_a_link_replaces_no_file_of_the_user_and_nothing_is_written_through_one(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await delete(scene, "link", "text")
+            (scene.folder / "link").write_text("a.txt")  # a file that contains the target of the link
+            (scene.folder / "text").symlink_to("a.txt")
+            assert sorted((await back(scene, session, 0)).skipped) == ["link", "text"]
+            await back(scene, session, 0, "link", "text")
+            assert links(scene.folder)["link"] == "a.txt" and (scene.folder / "a.txt").read_text() == "mine"
+
+    run_bounded(main())
+
+
 @pytest.mark.parametrize("target", [".git/hooks", ".vscode", "src"])
 @pytest.mark.parametrize("name", ["x", "deep/x"])
 @pytest.mark.parametrize("when", ["before the plan", "after the plan"])

@@ -103,6 +103,35 @@ def test_a_file_that_the_agent_changed_is_noticed_behind_redirections_and_cd() -
         assert isinstance(found, NeedsApproval) and "sub/package.json" in found.request.reason
 
 
+LINTERS = tuple(map(rule, ("mypy *", "black *", "python -m mypy *", "eslint *", "vitest *", "npx vitest *")))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "PYTHONPATH=evil mypy .", "PYTHONPATH=evil black src", "export PYTHONPATH=evil && mypy .",
+        "PYTHONPATH=. python -m mypy src", "DJANGO_SETTINGS_MODULE=evil mypy .", "PYTHONPATH=/tmp pytest",
+        "PYTHONPATH=src:../evil pytest", "env PYTHONPATH=evil mypy .",
+        "eslint -f ./evil.js src", "eslint --format ./evil.js src", "eslint --format=evil.js src", "eslint -f../x src",
+        "vitest --reporter ./evil.ts", "vitest --reporter=evil.mjs", "npx vitest --reporter=/tmp/x",
+    ],
+)  # fmt: skip
+def test_no_option_or_variable_lets_an_allowed_linter_run_other_code(command: str) -> None:
+    assert isinstance(verdict(act("run", command=command), *LINTERS, *PYTEST_RULE), NeedsApproval)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "PYTHONPATH=src pytest -q", "PYTHONPATH=.:src pytest", "DJANGO_SETTINGS_MODULE=a.b pytest", "CI=1 mypy .",
+        "PYTHONPATH=. python manage.py test", "eslint -f stylish src", "eslint --format=json src",
+        "vitest --run --reporter=verbose",
+    ],
+)  # fmt: skip
+def test_names_and_the_usual_variables_need_no_approval(command: str) -> None:
+    assert isinstance(verdict(act("run", command=command), *LINTERS, *PYTEST_RULE), Allowed)
+
+
 OFFERS = {
     "cd backend && pytest -q": "pytest *", "export NODE_ENV=test && npm test": "npm test *",
     "cargo build --release 2>&1 | tail -5": "cargo build *",

@@ -227,3 +227,19 @@ def test_files_beside_a_skill_are_checked_too(path: str, text: str, words: list[
     found = [each.message for each in scan_file(path, text.encode())]
     assert len(found) == len(words) and all(any(word in what for what in found) for word in words), found
     assert all(what.startswith(f"{path}, line ") for what in found)
+
+
+HIDDEN = ["\u061c", "\u206a", "\u2028", "\u3164", "\u115f", "\u2800", "\u034f", "\ufe01", "\U000e0041", "\u202e", "\r"]
+
+
+@pytest.mark.parametrize("character", HIDDEN)
+def test_every_character_that_is_shown_as_an_escape_is_reported(character: str) -> None:
+    """Letters that look like nothing hide a parameter of a function, and others reverse or carry hidden text."""
+    for body in (f"const {{a, {character}b}} = query\n", f"#!/bin/sh\necho a{character}c\n"):
+        (finding,) = (each for each in scan_file("scripts/x.js", body.encode()) if "invisible" in each.message)
+        assert finding.level == "warning" and f"U+{ord(character):04X}" in finding.message
+
+
+@pytest.mark.parametrize("text", ["a\r\nb\r\n", "⚠️ naïve 👩‍💻", "نمی‌خواهم\tx", "\u00a0"])
+def test_characters_that_texts_need_are_not_reported(text: str) -> None:
+    assert not [each for each in scan_file("notes.md", text.encode()) if "invisible" in each.message]

@@ -14,7 +14,7 @@ from core.domain.problems import Problem
 from core.tools.run import RunArguments, run
 from core.tools.tool import ToolResult
 from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
-from core.workspace.file_change import FileChange
+from core.workspace.file_change import LINK_MODE, FileChange
 from core.workspace.installation import interpreter
 from core.workspace.sandbox import Sandbox, choose_sandbox
 from tests.core.workspace.commands import open_sandbox
@@ -62,6 +62,16 @@ def test_changes_are_recorded(sandbox: Sandbox, ground: Ground) -> None:
             FileChange("new", b"made\n", None),
             FileChange("real/file", b"INSIDE", None),
         )
+
+
+def test_a_deleted_link_is_recorded_with_its_target(sandbox: Sandbox, ground: Ground) -> None:
+    for name, target in (("link", "real/file"), ("away", "/etc/hostname"), (".env", "real/file"), ("moved", "real")):
+        (ground.folder / name).symlink_to(target)
+    with open_harness(sandbox, ground.folder) as made:
+        done = made.use("rm link away .env; ln -sfn other moved")
+    deleted = [(change.path, change.before, change.after, change.modes.before) for change in done.changes]
+    assert deleted == [("away", b"/etc/hostname", None, LINK_MODE), ("link", b"real/file", None, LINK_MODE)]
+    assert done.unrestorable == (".env", "moved") and "cannot be reverted: .env, moved" in done.output
 
 
 def test_failures_say_why(sandbox: Sandbox, ground: Ground) -> None:

@@ -140,6 +140,45 @@ def test_a_command_removes_no_setting_that_decides_where_a_push_goes(command: st
     assert (ground.folder / ".git/config").read_bytes() == settings
 
 
+CLOSED = {"chmod 0 .git/config": True, "chmod u-w .git/config": True, "chmod go-r .git/config": False}
+
+
+@pytest.mark.parametrize("command", CLOSED)
+def test_a_configuration_that_its_owner_cannot_use_is_restored(command: str, ground: Ground) -> None:
+    subprocess.run(["git", "init", "-q", "."], cwd=ground.folder, check=True)
+    config = ground.folder / ".git/config"
+    before = config.stat().st_mode
+    with open_sandbox("landlock") as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use(command)
+    assert (config.stat().st_mode == before) == CLOSED[command] == ("reverted" in done.output)
+
+
+BRANCH = (
+    "git branch x && git remote add origin ../o && git remote add fork ../f && git config branch.x.remote origin"
+    " && git config branch.x.merge refs/heads/x && git config branch.x.pushRemote fork"
+)
+# Each command, and whether the settings of the branch are restored after it.
+LOSSES = {
+    "git config --remove-section branch.x": True,
+    "git pack-refs --all; sed -i '/branch/,$d' .git/config": True,
+    "git branch -q -D x; git branch x": True,
+    "git branch -q -d x": False,
+    "git pack-refs --all; git branch -q -D x": False,
+    "git branch -m x y": False,
+}
+
+
+@pytest.mark.parametrize("command", LOSSES)
+def test_a_branch_that_exists_keeps_where_it_is_pushed(command: str, ground: Ground) -> None:
+    """Without the setting, `git push` would send the commits to another remote."""
+    subprocess.run(["sh", "-c", f"{MAKE['git']} && {BRANCH}"], cwd=ground.folder, check=True, capture_output=True)
+    config = ground.folder / ".git/config"
+    settings = config.read_bytes()
+    with open_sandbox("landlock") as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use(command)
+    assert (config.read_bytes() == settings) == LOSSES[command], done.output
+
+
 @pytest.mark.parametrize("steps", [("git init -q --bare b; {}",), ("mkdir b; {}", "echo ref: refs/heads/x > b/HEAD")])
 @pytest.mark.parametrize("place", ["info/attributes", "remotes/origin", "branches/origin"])
 def test_a_bare_repository_gets_no_remote_and_no_attributes(steps: tuple[str, ...], place: str, ground: Ground) -> None:

@@ -120,3 +120,25 @@ def test_no_upstream_is_recorded_while_another_command_runs(ground: Ground) -> N
 
     with open_sandbox("bubblewrap") as sandbox:
         await_(main(sandbox))
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_hostile_command_in_the_background_gains_nothing_from_an_approved_push(rung: str, ground: Ground) -> None:
+    """Git replaces its settings, and with them the file that the sandbox of the other command protected."""
+    folder = ground.folder
+    config = folder / ".git/config"
+    evil = "for i in $(seq 60); do (echo '[core] fsmonitor = evil' >> .git/config) 2>/dev/null; sleep 0.02; done"
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, folder) as scene:
+            await scene.use(evil, "c1", background=True)
+            done = await scene.use("git push -q -u origin main", "c2", CallGrant(irreversible=True))
+            assert not done.failed, done.output
+            await until(lambda: not scene.place.commands.is_any_running())
+        text = config.read_text()
+        assert "evil" not in text and '[remote "origin"]' in text
+
+    make = f"{MAKE} && git clone -q --bare ../remote.git remote.git && git remote set-url origin ./remote.git"
+    subprocess.run(["sh", "-c", make], cwd=folder, check=True)
+    with open_sandbox(rung) as sandbox:
+        await_(main(sandbox))

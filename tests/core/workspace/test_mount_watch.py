@@ -232,6 +232,21 @@ def test_a_file_with_another_hard_link_is_replaced_even_if_that_ends_a_command(
     assert other.read_text() == "mine" and (ground.folder / ".envrc").read_text() == "new"
 
 
+def test_a_file_that_is_created_again_is_another_one_even_if_the_kernel_drops_the_event(ground: Ground) -> None:
+    """Events are dropped if too many wait to be read; then all paths are compared once more."""
+    path = ground.folder / ".envrc"
+    path.unlink()
+    path.write_text("mine")
+    watch = mount_watch.MountWatch(
+        [mount_watch.WatchedMount(str(path), ".envrc", mount_watch.identity_of(path.lstat()))]
+    )
+    path.unlink()
+    path.write_text("new")  # ext4 and XFS give it the number of the deleted file
+    watch.check()
+    watch.stop()
+    assert "replaced .envrc " in watch.reason
+
+
 def test_without_a_watch_of_the_kernel_the_paths_are_compared_again_and_again(
     launcher: Bubblewrap, ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from core.workspace.launcher import CommandLimits, CommandRequest
 from core.workspace.output_buffer import KEPT_BYTES, OutputBuffer
 from core.workspace.running_command import FinishedCommand, start_command
 from core.workspace.unsandboxed import Unsandboxed
+from tests.core.workspace.commands import open_sandbox, run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups and /bin/sh are POSIX")
 
@@ -293,3 +294,19 @@ def test_chains_in_which_each_process_forks_and_ends_are_killed(tmp_path: Path, 
         process_tree.kill_tree(parent.pid)
         assert parent.stdout.read() == b""  # ends when the last process of the chain has ended
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
+def test_no_address_in_the_environment_contains_a_password(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "env | grep PIP_FIND_LINKS"
+    with open_sandbox(name) as sandbox:
+        for address in (
+            "https://ada:hunter2@index.example/simple",
+            "https://0aB1cD2eF3gH4iJ5kL6m@index.example/simple",
+        ):
+            monkeypatch.setenv("PIP_FIND_LINKS", address)
+            assert run(sandbox, command, tmp_path).output == ""
+        monkeypatch.setenv("PIP_FIND_LINKS", "https://index.example/simple")
+        assert run(sandbox, command, tmp_path).output == "PIP_FIND_LINKS=https://index.example/simple\n"
