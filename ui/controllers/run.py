@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from PySide6.QtCore import QObject
 
 from ui.base.bridge import Bridge
+from ui.base.pausing import PauseRequested
 from ui.base.tasks import SessionTasks
 from ui.changes.revert_dialog import RevertDialog
 from ui.shell.main_window import MainWindow
@@ -61,7 +62,7 @@ class RunViewController(QObject):
 
         async def pause() -> None:
             await self._bridge.ask(lambda engine: engine.pause(session))
-            self._view.page.mark_pausing(session)
+            self._window.apply_updates([PauseRequested(session)])
 
         self._tasks.start(pause(), "pause")
 

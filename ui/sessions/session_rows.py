@@ -12,6 +12,7 @@ from core.domain.search_query import matches_filters, parse_query
 from core.domain.sessions import FAILED_REQUEST, SessionRow, needs_decision
 from core.domain.steps import verb
 from core.store.search import match_pattern
+from ui.base.pausing import PAUSING, displayed_status
 from ui.style.icons import status_icon
 from ui.style.number_formats import short_folder
 from ui.widgets.text_parts import TextPart
@@ -77,7 +78,7 @@ ListItem = SessionHeading | SessionLine | PageItem
 def session_icon(row: SessionRow) -> str:
     """Return the name of a session's icon: that of its status, or a shield if a permission request is waiting."""
     needs_permission = row.status == "waiting" and row.activity_kind == "permission"
-    return "shield-question-mark" if needs_permission else status_icon(row.status)
+    return "shield-question-mark" if needs_permission else status_icon(displayed_status(row))
 
 
 def group_sessions(rows: Iterable[SessionRow], now: int, expanded: Collection[str] = COLLAPSIBLE) -> list[ListItem]:
@@ -221,6 +222,7 @@ def status_text(status: str) -> str:
     texts = {
         "waiting": _tr("waiting for you"),
         "running": _tr("running"),
+        PAUSING: _tr("pausing"),
         "done": _tr("done"),
         "failed": _tr("failed"),
         "stopped": _tr("stopped"),
@@ -236,6 +238,8 @@ def _activity(row: SessionRow) -> str:
         case "waiting":
             template = _tr("needs approval: {}") if row.activity_kind == "permission" else _tr("asks: {}")
             return template.format(row.activity) if row.activity else _tr("asks you")
+        case "running" if row.activity_kind == PAUSING:
+            return _tr("pausing after this turn")
         case "running":
             step = _tr("step {}").format(row.steps) if row.steps else _tr("starting")
             doing = f"{verb(row.activity_kind, 'running').lower()} {row.activity}".strip() if row.activity_kind else ""
