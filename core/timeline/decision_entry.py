@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.domain.refusals import text_for_user
+
 EventJson = Mapping[str, Any]
 
 DECISION_KINDS = (
@@ -137,7 +139,7 @@ def _permission(line: EventJson, entry: Callable[..., DecisionEntry]) -> Decisio
             )
         case "call_refused":
             tool, reason = str(line.get("tool", "")), text_head(line.get("reason"))
-            return entry("refused", tool, chosen="refused", why=reason, status="failed")
+            return entry("refused", tool, chosen="refused", why=text_for_user(reason), status="failed")
         case _:
             return None
 

@@ -1,20 +1,23 @@
 """Permission requests in the real window with the real engine: shown, allowed and denied."""
 
+import json
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
 
-from core.domain.events import SessionEvent
+from core.domain.events import RunStarted, SessionEvent
 from core.domain.permissions import PermissionDecided, PermissionRequest, PermissionRequested
 from core.domain.text import Text
+from core.models.catalog import SCRIPTED
 from tests.ui.ask.permissions import CHAIN, TWINS, pending_permission
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
 from ui.ask.cards import PermissionCard
 from ui.ask.pending_permission import PendingPermission
 from ui.ask.request_actions import read_current_text
+from ui.timeline.output_tab import OutputTab
 
 
 async def wait_for_consent(person: Person, *requests: PendingPermission) -> str:
@@ -101,6 +104,36 @@ def test_a_denial_carries_its_reason(qapp: QApplication, home: Path) -> None:
         await until(lambda: person.shell.windowTitle() == "Write it – Journeyman", "no request is waiting")
         [word] = await decisions_of(person, session)
         assert not word.allowed and word.reason.head == "use a venv"
+
+    live(qapp, home, act)
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"), [("", "You did not allow this."), ("use a venv", "You did not allow this: use a venv")]
+)
+def test_the_row_of_a_denied_call_speaks_to_the_user(qapp: QApplication, home: Path, reason: str, shown: str) -> None:
+    call = {"name": "run", "arguments": {"command": "curl https://example.org"}}
+    script = json.dumps({"replies": [{"text": "", "calls": [call]}, {"text": "Done."}]})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        (home / "work").mkdir()
+        task = RunStarted(SCRIPTED, script=Text(script), mode="ask-all")
+        session = await person.program.engine.ask(lambda engine: engine.start("Write it", home / "work", task))
+        window.show_session(session)
+        card = await until(lambda: window.view.asking.card, "the card")
+        press(card.form, Qt.Key.Key_D)
+        field = find(card, QPlainTextEdit, "consent.reason")
+        write(field, reason)
+        press(field, Qt.Key.Key_Return)
+        await until(lambda: window.row(session).status == "done", "the end")
+        steps = window.view.page.model
+        [refused] = [step for row in range(steps.count) if (step := steps.step_of_row(row)) and step.kind == "refused"]
+        assert refused.object == f"run: {shown}"
+        window.view.page.select_row(refused.row)
+        window.step_pane.show_tab("output")
+        output = window.step_pane.findChild(OutputTab).text
+        await until(lambda: "The user did not allow this." in output.toPlainText(), "the text for the model")
 
     live(qapp, home, act)
 
