@@ -94,12 +94,12 @@ def test_a_pausing_session_says_so_wherever_its_status_is_shown(
             return str(found[0].data(Qt.ItemDataRole.AccessibleTextRole))
 
         assert pill.accessibleName() == "Running" and "Write it, running," in row_text()
-        running_icon = window.view.parentWidget().findChild(SessionTabs).tabIcon(0).cacheKey()
+        running_icon = find(window, SessionTabs, "tabs").tabIcon(0).cacheKey()
         window.actions_by_id["run.pause"].trigger()
         await until(lambda: pause.text() == "Pausing…", "the sign")
         assert pill.accessibleName() == "Pausing"
         assert "Write it, pausing," in row_text() and row_text().endswith("pausing after this turn")
-        assert window.view.parentWidget().findChild(SessionTabs).tabIcon(0).cacheKey() != running_icon
+        assert find(window, SessionTabs, "tabs").tabIcon(0).cacheKey() != running_icon
         assert announcements.count("The run pauses after this turn") == 1
         window.show_session(other)
         window.show_session(session)

@@ -17,7 +17,6 @@ from tests.ui.test_desktop_app import Person, live, until
 from ui.ask.cards import PermissionCard
 from ui.ask.pending_permission import PendingPermission
 from ui.ask.request_actions import read_current_text
-from ui.timeline.output_tab import OutputTab
 
 
 async def wait_for_consent(person: Person, *requests: PendingPermission) -> str:
@@ -132,7 +131,7 @@ def test_the_row_of_a_denied_call_speaks_to_the_user(qapp: QApplication, home: P
         assert refused.object == f"run: {shown}"
         window.view.page.select_row(refused.row)
         window.step_pane.show_tab("output")
-        output = window.step_pane.findChild(OutputTab).text
+        output = find(window.step_pane, QPlainTextEdit, "step.output")
         await until(lambda: "The user did not allow this." in output.toPlainText(), "the text for the model")
 
     live(qapp, home, act)

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -215,8 +217,15 @@ def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication
         await until(undo.isVisible, "the offer to undo")
         assert "deny write: notes/**" in find(dialog, QLabel, "settings.rules.revoked").text()
         assert await written(person, "allowed.md")
+        with closing(sqlite3.connect(home / "journeyman.db", isolation_level=None)) as other_program:
+            other_program.execute("BEGIN IMMEDIATE")
+            click(undo)
+            footer = find(dialog, QLabel, "settings.said")
+            await until(lambda: "Another program is using the data file." in footer.text(), "the error")
+        assert undo.isVisible() and undo.isEnabled() and dialog.focusWidget() is undo
         click(undo)
         await until(lambda: len(saved_rules(person)) == 2, "the restored rule")
+        await until(lambda: not undo.isVisible(), "the end of the offer")
         assert not await written(person, "denied.md")
 
         click(await until(lambda: dialog.findChild(QPushButton, f"settings.edit.{rule.id}"), "its row"))

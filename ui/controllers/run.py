@@ -98,9 +98,9 @@ class RunViewController(QObject):
         async def choose() -> None:
             before = await self._bridge.ask(lambda engine: _set_prompt_size(engine, size))
 
-            def undo() -> None:
+            def undo() -> asyncio.Task[bool]:
                 back = self._bridge.ask(lambda engine: _set_prompt_size(engine, before))
-                self._tasks.start(back, "restore the prompt size")
+                return self._tasks.start(back, "restore the prompt size")
 
             self._window.toast.show_message(compact if size == "compact" else full, undo)
 
@@ -144,12 +144,12 @@ class RunViewController(QObject):
         """Show a preview of undoing the last revert."""
         self._preview_undo(self._session)
 
-    def _preview_undo(self, session: str) -> None:
+    def _preview_undo(self, session: str) -> asyncio.Task[bool]:
         async def preview() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session))
             self._show(self._window.tr("Undo the last revert?"), plan, lambda forced: self._undo(session, forced))
 
-        self._tasks.start(preview(), "preview an undo")
+        return self._tasks.start(preview(), "preview an undo")
 
     def mark_reviewed(self, reviewed: dict[str, str] | None) -> None:
         """Trust files again that the user has reviewed: paths with the hash of the reviewed contents.
