@@ -163,7 +163,7 @@ class PermissionRulesPage(QWidget):
         column.addWidget(self._undo)
         column.addWidget(self._rows)
         column.addSpacing(8)
-        column.addWidget(label(_tr("What would happen to this command?"), look.fonts.bold))
+        column.addWidget(label(_tr("What would happen to this command?"), look.fonts.bold, wrap=True))
         column.addLayout(test)
         column.addWidget(self._result)
 

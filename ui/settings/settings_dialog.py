@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QListWidget,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -47,6 +46,7 @@ from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.focus_order import focus_neighbor, focusable_in_order
 from ui.widgets.labels import allow_breaks, error_text, label
 from ui.widgets.local_model_entry import LocalModelAction
+from ui.widgets.shown_page_stack import ShownPageStack
 
 AGENTS: Final = about_setting("watch_sessions").page
 PROFILES: Final = "Agent profiles"
@@ -107,7 +107,7 @@ class SettingsDialog(QDialog):
         self._pages.setObjectName("settings.pages")
         self._pages.setAccessibleName(self.tr("Pages"))
         self._pages.addItems([self.tr(title) for title in self._contents])
-        self._stack = QStackedWidget()
+        self._stack = ShownPageStack()
         self._error_source: ErrorSource | None = None
         self._footer = label("", look.fonts.second, "third", name="settings.said", wrap=True)
         self._no_match_note = label(

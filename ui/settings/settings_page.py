@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.domain.tiers import Tiers
 from core.settings.schema import SettingInfo, Settings
@@ -13,6 +13,9 @@ from ui.settings.tier_fields import FIELD_WIDTH
 from ui.style.theme import Look
 from ui.widgets.labels import label
 from ui.widgets.replaceable_content import ReplaceableContent
+from ui.widgets.stacking_row import StackingRow
+
+MIN_TEXT_WIDTH: Final = 180  # of the text of a setting beside its control; with less width, the control is below it
 
 # Additional words by which the search finds a setting.
 SYNONYMS: Final[Mapping[str, str]] = {
@@ -136,11 +139,9 @@ class SettingsPage(QWidget):
         self._fields.setVisible(any(not row.isHidden() for _, row in self._rows))
 
     def _row(self, name: str, about: SettingInfo, value: object) -> QWidget:
-        container, fonts = QWidget(), self._look.fonts
-        row = QHBoxLayout(container)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(16)
-        texts = QVBoxLayout()
+        text_column, fonts = QWidget(), self._look.fonts
+        texts = QVBoxLayout(text_column)
+        texts.setContentsMargins(0, 0, 0, 0)
         texts.setSpacing(1)
         texts.addWidget(label(self.tr(about.label), fonts.strong, wrap=True))
         texts.addWidget(label(self.tr(about.help), fonts.second, "second", wrap=True))
@@ -148,9 +149,7 @@ class SettingsPage(QWidget):
         field = create_control(self._look, name, about, value, lambda new: self.changed.emit(name, new))
         if isinstance(value, Tiers):  # the control for tiers needs the whole width
             texts.addWidget(field)
-            row.addLayout(texts, 1)
-            return container
+            return text_column
+        text_column.setMinimumWidth(self._look.size(MIN_TEXT_WIDTH))
         field.setMinimumWidth(self._look.size(FIELD_WIDTH))
-        row.addLayout(texts, 1)
-        row.addWidget(field, 0, Qt.AlignmentFlag.AlignTop)
-        return container
+        return StackingRow(text_column, field, spacing=16, alignment=Qt.AlignmentFlag.AlignTop)
