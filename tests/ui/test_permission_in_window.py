@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton
 
 from core.domain.events import RunStarted, SessionEvent
 from core.domain.permissions import PermissionDecided, PermissionRequest, PermissionRequested
@@ -133,6 +133,20 @@ def test_the_row_of_a_denied_call_speaks_to_the_user(qapp: QApplication, home: P
         window.step_pane.show_tab("output")
         output = find(window.step_pane, QPlainTextEdit, "step.output")
         await until(lambda: "The user did not allow this." in output.toPlainText(), "the text for the model")
+
+    live(qapp, home, act)
+
+
+def test_the_reason_quotes_a_command_as_other_texts_do(qapp: QApplication, home: Path) -> None:
+    call = {"name": "run", "arguments": {"command": "git push origin main"}}
+    script = json.dumps({"replies": [{"text": "", "calls": [call]}, {"text": "Done."}]})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        window.show_session(await person.start(script)())
+        card = await until(lambda: window.view.asking.card, "the card")
+        shown = " ".join(part.text() for part in card.findChildren(QLabel))
+        assert "“git push” cannot be undone." in shown and "`" not in shown
 
     live(qapp, home, act)
 

@@ -45,7 +45,7 @@ from core.tools.write import WRITE, WriteArguments
 from core.workspace.threads import run_to_completion
 
 REQUEST_REASON = "{} requests this. Journeyman does not sandbox what the agent does itself."
-DECLARED_DIFFERENTLY = "The agent calls it `{}`, which does not describe all that it contains."
+DECLARED_DIFFERENTLY = "The agent calls it “{}”, which does not describe all that it contains."
 ALLOWED_BY_USER = "you allowed it"
 APPROVED_BEFORE_RESTART = "you allowed this request before the agent was restarted"
 ACCESS_BY_KIND: dict[str, Access] = {
