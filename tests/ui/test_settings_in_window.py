@@ -27,7 +27,7 @@ from core.domain.rules import PermissionRule
 from core.domain.schedule import Schedule
 from core.domain.tiers import Tiers
 from core.engine.api.engine import Engine
-from core.settings.schema import MODELS, Settings
+from core.settings.schema import MODELS, WEB, Settings
 from core.store.integrity import IntegrityCheck, read_report
 from core.store.rule_store import RuleStore
 from tests.core.store.test_data_folder import made
@@ -169,6 +169,34 @@ async def _removes_provider(person: Person, dialog: SettingsDialog) -> None:
     await until(lambda: models.findText("box/small") < 0, "the start screen")
     settings = await person.program.engine.ask(_current_settings)
     assert settings.model == "" and settings.tiers.small == ("local/tiny",)
+
+
+def test_an_api_key_is_removed_only_after_a_question(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await until(person.window.start.isVisible, "the start screen")
+        await person.program.engine.ask(_use_brave)
+        dialog = await opened(person)
+        dialog.show_page(WEB)
+        footer = find(dialog, QLabel, "settings.said")
+
+        def remove_button() -> QPushButton:  # created again when the settings have been read
+            return find(dialog, QPushButton, "settings.web.remove_key")
+
+        await until(lambda: remove_button().isEnabled(), "the search engine")
+        for answer_name in ("confirm.cancel", "confirm.yes"):
+            click(remove_button())
+            confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question")
+            assert confirm.focusWidget() is find(confirm, QPushButton, "confirm.cancel")
+            click(find(confirm, QPushButton, answer_name))
+            await until(lambda: dialog.findChild(ConfirmDialog) is None, "the answer")
+        await until(lambda: "Deleted the API key for" in footer.text(), "that there was a key until then")
+
+    live(qapp, home, act)
+
+
+async def _use_brave(engine: Engine) -> None:
+    engine.settings.change(search_engine="brave")
+    await engine.providers.set_api_key("brave", "brave-0123456789")
 
 
 async def _current_settings(engine: Engine) -> Settings:
