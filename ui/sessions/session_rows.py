@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
@@ -70,6 +71,13 @@ class PageItem:
     title: str
     match: str
     query: str
+
+
+class SecondLine(NamedTuple):
+    """Where a session works and comes from, and what it is doing or asking, or how it ended."""
+
+    place: str
+    activity: str
 
 
 ListItem = SessionHeading | SessionLine | PageItem
@@ -188,17 +196,19 @@ def _words(text: str) -> list[str]:
 
 
 def second_line(row: SessionRow, home: str, *, short: bool = False) -> str:
-    """Return the second line of a session: its folder, and what it is doing or asking, or how it ended.
+    """Return the second line of a session: its folder, and what it is doing or asking, or how it ended."""
+    return " · ".join(filter(None, second_line_parts(row, home, short=short)))
 
-    `short` shortens the name of the folder.
-    """
+
+def second_line_parts(row: SessionRow, home: str, *, short: bool = False) -> SecondLine:
+    """Return the parts of the second line. `short` shortens the name of the folder."""
     folder_text = row.subagent or short_folder(row.folder, home)
     if short and not row.subagent:
         folder_text = _folder_name(folder_text)
     source = _tr("from {}").format(source_program(row.imported_from)) if row.imported_from and not row.subagent else ""
     # Distinguishes a fork from its origin, which has the same title and folder.
     origin = _tr("fork") if row.forked_from else ""
-    return " · ".join(part for part in (source, folder_text, origin, _activity(row)) if part)
+    return SecondLine(" · ".join(filter(None, (source, folder_text, origin))), _activity(row))
 
 
 def _folder_name(path: str) -> str:
