@@ -137,6 +137,34 @@ def test_the_row_of_a_denied_call_speaks_to_the_user(qapp: QApplication, home: P
     live(qapp, home, act)
 
 
+def test_the_next_request_has_the_focus_after_one_is_allowed_by_key(qapp: QApplication, home: Path) -> None:
+    commands = ("touch a.txt", "git push origin main")
+    calls = [{"name": "run", "arguments": {"command": command}} for command in commands]
+    script = json.dumps({"replies": [*({"text": "", "calls": [call]} for call in calls), {"text": "Done."}]})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        (home / "work").mkdir()
+        task = RunStarted(SCRIPTED, script=Text(script), mode="ask-all")
+        window.show_session(
+            await person.program.engine.ask(lambda engine: engine.start("Write it", home / "work", task))
+        )
+        first = await until(lambda: window.view.asking.card, "the card")
+        window.actions_by_id["question.next"].trigger()
+        allow = find(first, QPushButton, "consent.allow")
+        await until(allow.isEnabled, "the button is enabled")
+        press(person.shell.focusWidget(), Qt.Key.Key_A)
+        second = await until(
+            lambda: window.view.asking.card not in (None, first) and window.view.asking.card, "the next"
+        )
+        assert second.isAncestorOf(person.shell.focusWidget())
+        press(person.shell.focusWidget(), Qt.Key.Key_D)
+        field = find(second, QPlainTextEdit, "consent.reason")
+        assert person.shell.focusWidget() is field
+
+    live(qapp, home, act)
+
+
 def test_the_reason_quotes_a_command_as_other_texts_do(qapp: QApplication, home: Path) -> None:
     call = {"name": "run", "arguments": {"command": "git push origin main"}}
     script = json.dumps({"replies": [{"text": "", "calls": [call]}, {"text": "Done."}]})

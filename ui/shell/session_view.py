@@ -288,8 +288,11 @@ class SessionView(QWidget):
         set_tab_order(*last_stop_of_page, *tab_stops(self.asking), *tab_stops(self.composer))
 
     def _leave_question(self) -> None:
-        """Move the focus from the closed request to the composer, or to the current tab if that hides the composer."""
-        if self.page.current_tab == STEPS_TAB:
+        """Move the focus from the closed request to the current tab while the run goes on, otherwise to the composer.
+
+        From the composer, the next permission request would not take the focus, and its keys would be typed there.
+        """
+        if self.page.current_tab == STEPS_TAB and self._row.status not in ACTIVE_STATUSES:
             self.focus_composer()
         else:
             self.page.focus_tab()
