@@ -154,9 +154,9 @@ def test_the_next_request_has_the_focus_after_one_is_allowed_by_key(qapp: QAppli
         allow = find(first, QPushButton, "consent.allow")
         await until(allow.isEnabled, "the button is enabled")
         press(person.shell.focusWidget(), Qt.Key.Key_A)
-        second = await until(
-            lambda: window.view.asking.card not in (None, first) and window.view.asking.card, "the next"
-        )
+        await until(lambda: window.view.asking.card not in (None, first), "the next request")
+        second = window.view.asking.card
+        assert second is not None
         assert second.isAncestorOf(person.shell.focusWidget())
         press(person.shell.focusWidget(), Qt.Key.Key_D)
         field = find(second, QPlainTextEdit, "consent.reason")

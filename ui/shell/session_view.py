@@ -276,6 +276,13 @@ class SessionView(QWidget):
         self.go_to_tab(CHANGES)
         self.changes.open_revert_menu()
 
+    def undo_revert(self) -> None:
+        """Show a preview of undoing the last revert, or say that there is no revert to undo."""
+        if self.scan.done and not self.scan.past.open_rewinds.last():
+            self.changes.refused.emit(self.tr("There is no revert to undo"))
+        else:
+            self.changes.undo_revert_requested.emit()
+
     def focus_composer(self) -> None:
         """Show the steps and focus the composer or, if a step was interrupted, the bar that asks how to continue."""
         self.page.show_tab(STEPS_TAB)
