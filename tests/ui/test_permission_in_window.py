@@ -165,6 +165,26 @@ def test_the_next_request_has_the_focus_after_one_is_allowed_by_key(qapp: QAppli
     live(qapp, home, act)
 
 
+def test_the_untrusted_content_of_a_run_is_named_in_words(qapp: QApplication, home: Path) -> None:
+    commands = ("cat notes.txt", "touch b.txt")
+    calls = [{"name": "run", "arguments": {"command": command}} for command in commands]
+    calls.insert(0, {"name": "read", "arguments": {"path": "notes.txt"}})
+    script = json.dumps({"replies": [*({"text": "", "calls": [call]} for call in calls), {"text": "Done."}]})
+    (home / "work").mkdir(parents=True)
+    (home / "work" / "notes.txt").write_text("Buy milk.\n")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        task = RunStarted(SCRIPTED, script=Text(script), mode="ask")
+        session = await person.program.engine.ask(lambda engine: engine.start("Go", home / "work", task))
+        window.show_session(session)
+        card = await until(lambda: window.view.asking.card, "the card")
+        shown = [part.text() for part in card.findChildren(QLabel)]
+        assert "The run has read untrusted content: the output of commands, files of the folder" in shown
+
+    live(qapp, home, act)
+
+
 def test_the_reason_quotes_a_command_as_other_texts_do(qapp: QApplication, home: Path) -> None:
     call = {"name": "run", "arguments": {"command": "git push origin main"}}
     script = json.dumps({"replies": [{"text": "", "calls": [call]}, {"text": "Done."}]})
