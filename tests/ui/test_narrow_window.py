@@ -24,6 +24,7 @@ from ui.ask.option_row import OptionRow
 from ui.memory.proposal_card import MemoryProposalCard
 from ui.overview.panel import OverviewPanel
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
+from ui.shell.window_frame import SIDEBAR
 from ui.start.new_session import ProviderOffer
 from ui.start.panel import StartPanel
 from ui.style.theme import Look, load_fonts, load_theme
@@ -55,6 +56,21 @@ def cut_off(around: QWidget) -> list[str]:
         if part.x() + part.width() > parent.width():
             cut.append(part.objectName() or type(part).__name__)
     return cut
+
+
+def test_the_sidebar_has_its_usual_width_again_after_larger_text(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        person.shell.resize(1280, 800)
+        usual = window.look
+        await until(lambda: window.sessions.width() == SIDEBAR, "the usual width")
+        window.restyle(Look(usual.theme, load_fonts(2.0)))
+        await until(lambda: window.sessions.width() > SIDEBAR, "the larger sidebar")
+        window.restyle(usual)
+        await until(lambda: window.sessions.width() == SIDEBAR, "the usual width again")
+
+    live(qapp, home, act)
 
 
 def test_each_settings_page_fits_a_small_screen(large: Look, qtbot: QtBot) -> None:
