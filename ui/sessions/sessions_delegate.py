@@ -35,7 +35,7 @@ HEADING_LEFT: Final = 14
 GAP: Final = 8
 DOT: Final = 8
 RADIUS: Final = 6
-MIN_PLACE_SHARE: Final = 5  # the folder of a session gets at least this part of the second line, such as a fifth
+LONG_TEXT_STATUSES: Final = frozenset({"waiting", "running", "failed"})  # followed by a text that can be shortened too
 PAGE_ICONS: Final[Mapping[str, str]] = MappingProxyType({"memory": "brain", "skills": "wrench"})
 
 
@@ -195,5 +195,7 @@ class SessionsDelegate(QStyledItemDelegate):
         if metrics.horizontalAdvance(text) <= text_width:
             return text
         place, activity = map(visible, second_line_parts(row, self._home, short=True))
-        place_width = max(text_width - metrics.horizontalAdvance(f" · {activity}"), text_width // MIN_PLACE_SHARE)
+        place_width = text_width - metrics.horizontalAdvance(f" · {activity}")
+        if row.status in LONG_TEXT_STATUSES:
+            place_width = max(place_width, text_width // 3)
         return f"{metrics.elidedText(place, Qt.TextElideMode.ElideRight, place_width)} · {activity}"
