@@ -35,7 +35,9 @@ HEADING_LEFT: Final = 14
 GAP: Final = 8
 DOT: Final = 8
 RADIUS: Final = 6
-LONG_TEXT_STATUSES: Final = frozenset({"waiting", "running", "failed"})  # followed by a text that can be shortened too
+LONG_TEXT_STATUSES: Final = frozenset(
+    {"waiting", "running", "failed", "paused"}
+)  # followed by a text that can be shortened too
 PAGE_ICONS: Final[Mapping[str, str]] = MappingProxyType({"memory": "brain", "skills": "wrench"})
 
 
@@ -198,4 +200,5 @@ class SessionsDelegate(QStyledItemDelegate):
         place_width = text_width - metrics.horizontalAdvance(f" · {activity}")
         if row.status in LONG_TEXT_STATUSES:
             place_width = max(place_width, text_width // 3)
-        return f"{metrics.elidedText(place, Qt.TextElideMode.ElideRight, place_width)} · {activity}"
+        shortened = metrics.elidedText(place, Qt.TextElideMode.ElideRight, max(0, place_width))
+        return " · ".join(filter(None, (shortened, activity)))
