@@ -36,7 +36,7 @@ class AskArea(QWidget):
     first_interaction = Signal(str)
     request_shown = Signal(object)
     postponed = Signal()
-    focus_released = Signal()
+    focus_released = Signal(bool)  # whether the closed request was for a permission
     unsent_text = Signal(str, str)
 
     def __init__(
@@ -81,11 +81,11 @@ class AskArea(QWidget):
             self._requests = tuple(requests)
             return
         self._title, self._requests = title, tuple(requests)
-        had_keyboard = self._remove_card()
+        was_permission, had_keyboard = self.shows_permission(), self._remove_card()
         if first is None:
             self.hide()
             if had_keyboard:
-                self.focus_released.emit()
+                self.focus_released.emit(was_permission)
             return
         self._card = self._build_card(first)
         self._card.postponed.connect(lambda _name: self.postponed.emit())

@@ -35,9 +35,8 @@ HEADING_LEFT: Final = 14
 GAP: Final = 8
 DOT: Final = 8
 RADIUS: Final = 6
-LONG_TEXT_STATUSES: Final = frozenset(
-    {"waiting", "running", "failed", "paused"}
-)  # followed by a text that can be shortened too
+# In the second line, these statuses are followed by a text that can be shortened too.
+LONG_TEXT_STATUSES: Final = frozenset({"waiting", "running", "failed", "paused"})
 PAGE_ICONS: Final[Mapping[str, str]] = MappingProxyType({"memory": "brain", "skills": "wrench"})
 
 

@@ -294,12 +294,14 @@ class SessionView(QWidget):
         last_stop_of_page = tab_stops(self.page.bars[-1])[-1:]  # empty if the last bar has no Tab stop
         set_tab_order(*last_stop_of_page, *tab_stops(self.asking), *tab_stops(self.composer))
 
-    def _leave_question(self) -> None:
-        """Move the focus from the closed request to the current tab while the run goes on, otherwise to the composer.
+    def _leave_question(self, was_permission: bool) -> None:
+        """Move the focus from the closed request to the composer, or to the current tab if that hides the composer.
 
-        From the composer, the next permission request would not take the focus, and its keys would be typed there.
+        After a permission request, the focus goes to the steps as long as the run goes on: the next permission request
+        does not take it from the composer, where the keys for its answer would be typed.
         """
-        if self.page.current_tab == STEPS_TAB and self._row.status not in ACTIVE_STATUSES:
+        expects_more = was_permission and self._row.status in ACTIVE_STATUSES
+        if self.page.current_tab == STEPS_TAB and not expects_more:
             self.focus_composer()
         else:
             self.page.focus_tab()
