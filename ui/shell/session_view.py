@@ -122,7 +122,7 @@ class SessionView(QWidget):
         self.scan.changed.connect(self._on_history_changed)
         self.requests.changed.connect(self._on_requests_changed)
         self.asking.answered.connect(self.answered)
-        self.asking.postponed.connect(self._leave_question)
+        self.asking.postponed.connect(lambda: self._leave_question(was_permission=False))
         self.asking.focus_released.connect(self._leave_question)
         self.asking.request_shown.connect(lambda _request: self._order_focus())
         self.composer.submitted.connect(self._follow_new_run)
