@@ -245,12 +245,7 @@ def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication
         await until(undo.isVisible, "the offer to undo")
         assert "deny write: notes/**" in find(dialog, QLabel, "settings.rules.revoked").text()
         assert await written(person, "allowed.md")
-        with closing(sqlite3.connect(home / "journeyman.db", isolation_level=None)) as other_program:
-            other_program.execute("BEGIN IMMEDIATE")
-            click(undo)
-            footer = find(dialog, QLabel, "settings.said")
-            await until(lambda: "Another program is using the data file." in footer.text(), "the error")
-        assert undo.isVisible() and undo.isEnabled() and dialog.focusWidget() is undo
+        await _cannot_undo(home, dialog, undo)
         click(undo)
         await until(lambda: len(saved_rules(person)) == 2, "the restored rule")
         await until(lambda: not undo.isVisible(), "the end of the offer")
@@ -266,6 +261,16 @@ def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication
         assert await written(person, "denied.md") and person.notice() == ""
 
     live(qapp, home, act)
+
+
+async def _cannot_undo(home: Path, dialog: SettingsDialog, undo: QPushButton) -> None:
+    """Click Undo while another program locks the data file; it is offered again, with the focus."""
+    with closing(sqlite3.connect(home / "journeyman.db", isolation_level=None)) as other_program:
+        other_program.execute("BEGIN IMMEDIATE")
+        click(undo)
+        footer = find(dialog, QLabel, "settings.said")
+        await until(lambda: "Another program is using the data file." in footer.text(), "the error")
+    assert undo.isVisible() and undo.isEnabled() and dialog.focusWidget() is undo
 
 
 def test_permission_lists_of_other_agents_are_shown_and_imported(
