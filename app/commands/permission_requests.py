@@ -10,6 +10,7 @@ from core.domain.permissions import PendingPermissionRequest, PermissionRequest,
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow
 from core.domain.trusted_files import WHY_PROTECTED
+from core.domain.untrusted_file import source_texts
 from core.domain.visible import visible_exactly
 
 LABELS: dict[RuleScope, str] = {
@@ -96,7 +97,8 @@ def print_request(out: Output, pending: PendingPermissionRequest) -> None:
             out.write(f"  {escape_lines(name)}: {escape_lines(text)}")
     out.write(f"  {escape_lines(request.reason)}")
     if request.untrusted_sources:
-        out.write(f"  The run has read untrusted content: {escape_lines(', '.join(request.untrusted_sources))}")
+        sources = ", ".join(source_texts(request.untrusted_sources))
+        out.write(f"  The run has read untrusted content: {escape_lines(sources)}")
     if request.access == "execute":
         network = f"; network: {escape_lines(', '.join(request.hosts))}" if request.hosts else ""
         out.write(f"  In {escape_lines(request.cwd)}; sandbox: {request.sandbox_level}{network}")

@@ -213,18 +213,18 @@ def irreversible_reason(
     """
     program = program_name(argv[0])
     if program.startswith("mkfs."):
-        return "`mkfs` cannot be undone"
+        return "“mkfs” cannot be undone"
     if not has_only_known_arguments(argv) or (own_environment and program != "git"):
         for line in _IRREVERSIBLE_BY_PROGRAM.get(program, ()):
             if _begins_like(line, argv):
-                return f"`{' '.join(line)}` cannot be undone"
+                return f"“{' '.join(line)}” cannot be undone"
     return _irreversible_inside(program, argv, iter(range(MAX_TRIES)) if tries is None else tries)
 
 
 def _irreversible_inside(program: str, argv: Sequence[str], tries: Iterator[int]) -> str:
     """Return why a command that `argv` runs in turn, as `find -exec` does, cannot be undone; "" if it can."""
     if program == "git" and _overwrites_files(argv[1:]):
-        return "`git checkout` of files cannot be undone"
+        return "“git checkout” of files cannot be undone"
     commands = [
         command for word in _possible_commands(program, argv) for command in split_loosely(re.sub(r"[=!]", " ", word))
     ]

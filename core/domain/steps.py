@@ -48,6 +48,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.proposal import ProposalCreated
 from core.domain.question import QuestionAnswered, QuestionAnswerStarted, QuestionAsked, answer_text
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
+from core.domain.refusals import text_for_user
 from core.domain.rewind_events import FilesRewound
 from core.domain.schedule import ScheduleTriggered
 from core.domain.session_metadata import SessionMetadataEvent
@@ -199,7 +200,7 @@ def _call(
         case CallStarted(call_id=call, step_kind=kind, object=object):
             changed.open(kind, key=call, object=first_line(object), numbered=True)
         case CallRefused(tool=tool, reason=reason):
-            changed.add("refused", "failed", object=first_line(f"{tool}: {reason.head}"), numbered=True)
+            changed.add("refused", "failed", object=first_line(f"{tool}: {text_for_user(reason.head)}"), numbered=True)
         case FileChanged(call_id=call, added=added, removed=removed):
             changed.add_metrics(call, files=1, added=added, removed=removed)
             changed.add_run_metrics(files=1)

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 WRITTEN_AFTER = ", written by a session that read "
+SOURCE_TEXTS = MappingProxyType({"folder": "files of the folder", "command": "the output of commands"})
 MAX_SOURCES = 5
 MAX_PLAIN_NAME = 40  # characters of a file name that is too short to carry instructions
 
@@ -58,6 +60,16 @@ def untrusted_file_label(name: str, sources: Iterable[str], more: int = 0) -> st
     """Return the label of an untrusted file as a source. `more` counts further files that were read with it."""
     suffix = f" and {more:,} more" if more else ""
     return f"file: {name}{suffix}{WRITTEN_AFTER}{', '.join(root_sources(sources))}"
+
+
+def source_texts(labels: Iterable[str]) -> list[str]:
+    """Return untrusted sources in words for the user, each once. Those that name further sources are last."""
+    texts = dict[str, bool]()
+    for label in labels:
+        file, written_after, roots = label.rpartition(WRITTEN_AFTER)
+        root_texts = dict.fromkeys(SOURCE_TEXTS.get(root, root) for root in roots.split(", "))
+        texts[f"{file}{written_after}{', '.join(root_texts)}"] = bool(written_after)
+    return sorted(texts, key=lambda text: texts[text])
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,4 +36,4 @@ def worktree_notice(event: WorktreeCreated) -> str:
     description = (
         f"works in a git worktree of {event.repository}, on the new branch {event.branch} from {event.base_commit[:8]}"
     )
-    return f"{description}. It is kept: `git merge {event.branch}` merges it, `journeyman worktree remove` removes it"
+    return f"{description}. It is kept: “git merge {event.branch}” merges it, “journeyman worktree remove” removes it"

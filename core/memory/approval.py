@@ -13,6 +13,7 @@ from importlib import resources
 
 from core.domain.memory import MemoryContent
 from core.domain.proposal import Proposal
+from core.domain.untrusted_file import source_texts
 from core.memory.serialization import from_proposal
 from core.memory.tokenizer import strip_invisible
 
@@ -53,7 +54,9 @@ def approval_reasons(content: MemoryContent, untrusted_sources: Collection[str] 
     """Return why the user must approve a memory that the user did not write; empty tuple if that is unnecessary."""
     reasons = []
     if untrusted_sources:
-        reasons.append(f"It comes from a run that had read untrusted content: {', '.join(untrusted_sources)}.")
+        reasons.append(
+            f"It comes from a run that had read untrusted content: {', '.join(source_texts(untrusted_sources))}."
+        )
     if content.scope == "everywhere":
         reasons.append("It would apply in every folder.")
     elif content.scope == "agent":

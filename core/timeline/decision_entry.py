@@ -7,6 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.domain.modes import MODE_LABELS
+from core.domain.refusals import text_for_user
+from core.domain.untrusted_file import source_texts
+
 EventJson = Mapping[str, Any]
 
 DECISION_KINDS = (
@@ -123,7 +127,7 @@ def _permission(line: EventJson, entry: Callable[..., DecisionEntry]) -> Decisio
                 chosen=f"allowed {scope}{changes}" if allowed else "denied",
                 why=text_head(line.get("reason")),
                 status="done" if allowed else "stopped",
-                cause="you" if by == "user" else by,
+                cause="you" if by == "user" else _cause_text(by),
                 rule=" ".join(line.get("rule_ids") or ()),
             )
         case "call_allowed":
@@ -131,15 +135,21 @@ def _permission(line: EventJson, entry: Callable[..., DecisionEntry]) -> Decisio
                 "allowed",
                 "",
                 chosen="allowed",
-                cause=str(line.get("reason", "")),
+                cause=_cause_text(str(line.get("reason", ""))),
                 rule=str(line.get("rule_id", "")),
                 call=str(line.get("call_id", "")),
             )
         case "call_refused":
             tool, reason = str(line.get("tool", "")), text_head(line.get("reason"))
-            return entry("refused", tool, chosen="refused", why=reason, status="failed")
+            return entry("refused", tool, chosen="refused", why=text_for_user(reason), status="failed")
         case _:
             return None
+
+
+def _cause_text(cause: str) -> str:
+    """Return the cause of an automatic decision. A mode gets the name that the window shows."""
+    labels = (label for mode, label in MODE_LABELS.items() if cause == f"mode: {mode}")
+    return next((f"the mode “{label}”" for label in labels), cause)
 
 
 def _agent_report(line: EventJson, entry: Callable[..., DecisionEntry]) -> DecisionEntry | None:
@@ -171,7 +181,8 @@ def _notice(line: EventJson, entry: Callable[..., DecisionEntry]) -> DecisionEnt
     """Return the entry for an event that Journeyman itself caused; None for any other event."""
     match line["kind"]:
         case "untrusted_content_read":
-            return entry("notice", f"Has read untrusted content: {line.get('source', '')}")
+            sources = source_texts([str(line.get("source", ""))])
+            return entry("notice", f"Has read untrusted content: {', '.join(sources)}")
         case "limit_threshold_reached":
             text = f"{float(line.get('used', 0)):g} of {float(line.get('allowed', 0)):g} {line.get('limit', '')}"
             return entry("limit", text)

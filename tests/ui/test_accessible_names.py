@@ -57,6 +57,8 @@ def lacking(part: QWidget) -> Iterator[str]:
         and not OF_QT & {*called.split()}
     ):
         yield f"{called} has no name"
+    if "\u200b" in name + told.text(QAccessible.Text.Description):
+        yield f"{called} has a place for a line break in its name"
     if isinstance(part, QTabBar):
         names = [part.accessibleTabName(at) or part.tabText(at) for at in range(part.count())]
         yield from (f"a tab of {called}" for name in names if not name.strip())

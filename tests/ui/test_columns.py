@@ -70,7 +70,7 @@ def test_large_text_does_not_give_the_sidebar_too_much_of_a_small_window(look: L
     columns.save_widths()
     columns.restyle(look)
     assert widths(columns)[0] == SIDEBAR, "the usual width comes back"
-    columns.setSizes([600, 400, 0])
+    columns.moveSplitter(600, 1)
     columns.save_widths()
     columns.apply_widths()
     assert widths(columns)[0] == 600, "the user may make it wider"

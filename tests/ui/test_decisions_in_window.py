@@ -64,6 +64,8 @@ def test_a_decision_of_the_agent_shows_its_constraints_and_how_it_turned_out(qap
         assert shown(person, "options") == "● Hello — + short\n○ Dear — − stiff\nConstraints: one line; no names"
         await until(lambda: shown(person, "outcome").endswith("the run completed"), "the outcome")
         assert "1 file change, +1 −0" in shown(person, "outcome")
+        await select(person, "write note.md")
+        assert "by the mode “Auto-approve, sandboxed”" in shown(person, "told")
 
     live(qapp, home, act)
 

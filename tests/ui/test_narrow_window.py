@@ -6,20 +6,25 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QApplication, QScrollArea, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QListWidget, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.proposal import Proposal
+from core.settings.schema import MODELS, Settings
 from tests.screens.sample_local_models import NOT_DOWNLOADED
+from tests.screens.sample_providers import PROVIDERS
 from tests.ui.ask.questions import TONE
 from tests.ui.hands import click, find, press
 from tests.ui.memory.test_page import add_memory
 from tests.ui.memory.test_page import opened as opened_memory
+from tests.ui.settings.test_dialog import RULE
 from tests.ui.test_desktop_app import Person, live, until
 from ui.ask.ask_area import AskArea
 from ui.ask.option_row import OptionRow
 from ui.memory.proposal_card import MemoryProposalCard
 from ui.overview.panel import OverviewPanel
+from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
+from ui.shell.window_frame import SIDEBAR
 from ui.start.new_session import ProviderOffer
 from ui.start.panel import StartPanel
 from ui.style.theme import Look, load_fonts, load_theme
@@ -51,6 +56,38 @@ def cut_off(around: QWidget) -> list[str]:
         if part.x() + part.width() > parent.width():
             cut.append(part.objectName() or type(part).__name__)
     return cut
+
+
+def test_the_sidebar_has_its_usual_width_again_after_larger_text(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        person.shell.resize(1280, 800)
+        usual = window.look
+        await until(lambda: window.sessions.width() == SIDEBAR, "the usual width")
+        window.restyle(Look(usual.theme, load_fonts(2.0)))
+        await until(lambda: window.sessions.width() > SIDEBAR, "the larger sidebar")
+        window.restyle(usual)
+        await until(lambda: window.sessions.width() == SIDEBAR, "the usual width again")
+
+    live(qapp, home, act)
+
+
+def test_each_settings_page_fits_a_small_screen(large: Look, qtbot: QtBot) -> None:
+    dialog = SettingsDialog(large, SettingsSnapshot(Settings(), [RULE]))
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    pages = find(dialog, QListWidget, "settings.pages")
+    for row in [*range(pages.count()), 0]:  # the last pages do not widen the first one
+        pages.setCurrentRow(row)
+        if pages.item(row).text() == MODELS:
+            dialog.providers.show_providers(PROVIDERS)
+        dialog.resize(*SIZE)
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+        dialog.resize(*SIZE)
+        assert dialog.width() == SIZE[0], pages.item(row).text()
+        assert not cut_off(dialog), pages.item(row).text()
 
 
 def small_window(person: Person) -> None:

@@ -1,14 +1,16 @@
 """Permission requests in the real window with the real engine: shown, allowed and denied."""
 
+import json
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton
 
-from core.domain.events import SessionEvent
+from core.domain.events import RunStarted, SessionEvent
 from core.domain.permissions import PermissionDecided, PermissionRequest, PermissionRequested
 from core.domain.text import Text
+from core.models.catalog import SCRIPTED
 from tests.ui.ask.permissions import CHAIN, TWINS, pending_permission
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
@@ -101,6 +103,98 @@ def test_a_denial_carries_its_reason(qapp: QApplication, home: Path) -> None:
         await until(lambda: person.shell.windowTitle() == "Write it – Journeyman", "no request is waiting")
         [word] = await decisions_of(person, session)
         assert not word.allowed and word.reason.head == "use a venv"
+
+    live(qapp, home, act)
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"), [("", "You did not allow this."), ("use a venv", "You did not allow this: use a venv")]
+)
+def test_the_row_of_a_denied_call_speaks_to_the_user(qapp: QApplication, home: Path, reason: str, shown: str) -> None:
+    call = {"name": "run", "arguments": {"command": "curl https://example.org"}}
+    script = json.dumps({"replies": [{"text": "", "calls": [call]}, {"text": "Done."}]})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        (home / "work").mkdir()
+        task = RunStarted(SCRIPTED, script=Text(script), mode="ask-all")
+        session = await person.program.engine.ask(lambda engine: engine.start("Write it", home / "work", task))
+        window.show_session(session)
+        card = await until(lambda: window.view.asking.card, "the card")
+        press(card.form, Qt.Key.Key_D)
+        field = find(card, QPlainTextEdit, "consent.reason")
+        write(field, reason)
+        press(field, Qt.Key.Key_Return)
+        await until(lambda: window.row(session).status == "done", "the end")
+        steps = window.view.page.model
+        [refused] = [step for row in range(steps.count) if (step := steps.step_of_row(row)) and step.kind == "refused"]
+        assert refused.object == f"run: {shown}"
+        window.view.page.select_row(refused.row)
+        window.step_pane.show_tab("output")
+        output = find(window.step_pane, QPlainTextEdit, "step.output")
+        await until(lambda: "The user did not allow this." in output.toPlainText(), "the text for the model")
+
+    live(qapp, home, act)
+
+
+def test_the_next_request_has_the_focus_after_one_is_allowed_by_key(qapp: QApplication, home: Path) -> None:
+    commands = ("touch a.txt", "git push origin main")
+    calls = [{"name": "run", "arguments": {"command": command}} for command in commands]
+    script = json.dumps({"replies": [*({"text": "", "calls": [call]} for call in calls), {"text": "Done."}]})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        (home / "work").mkdir()
+        task = RunStarted(SCRIPTED, script=Text(script), mode="ask-all")
+        window.show_session(
+            await person.program.engine.ask(lambda engine: engine.start("Write it", home / "work", task))
+        )
+        first = await until(lambda: window.view.asking.card, "the card")
+        window.actions_by_id["question.next"].trigger()
+        allow = find(first, QPushButton, "consent.allow")
+        await until(allow.isEnabled, "the button is enabled")
+        press(person.shell.focusWidget(), Qt.Key.Key_A)
+        await until(lambda: window.view.asking.card not in (None, first), "the next request")
+        second = window.view.asking.card
+        assert second is not None
+        assert second.isAncestorOf(person.shell.focusWidget())
+        press(person.shell.focusWidget(), Qt.Key.Key_D)
+        field = find(second, QPlainTextEdit, "consent.reason")
+        assert person.shell.focusWidget() is field
+
+    live(qapp, home, act)
+
+
+def test_the_untrusted_content_of_a_run_is_named_in_words(qapp: QApplication, home: Path) -> None:
+    commands = ("cat notes.txt", "touch b.txt")
+    calls = [{"name": "run", "arguments": {"command": command}} for command in commands]
+    calls.insert(0, {"name": "read", "arguments": {"path": "notes.txt"}})
+    script = json.dumps({"replies": [*({"text": "", "calls": [call]} for call in calls), {"text": "Done."}]})
+    (home / "work").mkdir(parents=True)
+    (home / "work" / "notes.txt").write_text("Buy milk.\n")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        task = RunStarted(SCRIPTED, script=Text(script), mode="ask")
+        session = await person.program.engine.ask(lambda engine: engine.start("Go", home / "work", task))
+        window.show_session(session)
+        card = await until(lambda: window.view.asking.card, "the card")
+        shown = [part.text() for part in card.findChildren(QLabel)]
+        assert "The run has read untrusted content: the output of commands, files of the folder" in shown
+
+    live(qapp, home, act)
+
+
+def test_the_reason_quotes_a_command_as_other_texts_do(qapp: QApplication, home: Path) -> None:
+    call = {"name": "run", "arguments": {"command": "git push origin main"}}
+    script = json.dumps({"replies": [{"text": "", "calls": [call]}, {"text": "Done."}]})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        window.show_session(await person.start(script)())
+        card = await until(lambda: window.view.asking.card, "the card")
+        shown = " ".join(part.text() for part in card.findChildren(QLabel))
+        assert "“git push” cannot be undone." in shown and "`" not in shown
 
     live(qapp, home, act)
 

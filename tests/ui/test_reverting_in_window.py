@@ -128,6 +128,20 @@ def test_the_side_by_side_diff_fits_the_window(qapp: QApplication, home: Path) -
     live(qapp, home, act)
 
 
+def test_without_a_revert_there_is_a_passing_message_instead_of_an_undo(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start('{"replies": [{"text": "Done."}]}')()
+        await until(lambda: window.row(session).status == "done" and window.row(session).runs, "its end")
+        window.show_session(session)
+        await until(lambda: window.view.scan.done, "its history")
+        window.actions_by_id["session.undo_revert"].trigger()
+        await until(lambda: window.toast.accessibleName() == "There is no revert to undo", "the message")
+        assert window.toast.isVisible() and person.notice() == ""
+
+    live(qapp, home, act)
+
+
 def test_undo_in_the_palette_needs_something_to_undo(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window, undone = person.window, list[bool]()

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,7 @@ from core.domain.rules import PermissionRule
 from core.domain.schedule import Schedule
 from core.domain.tiers import Tiers
 from core.engine.api.engine import Engine
-from core.settings.schema import MODELS, Settings
+from core.settings.schema import MODELS, WEB, Settings
 from core.store.integrity import IntegrityCheck, read_report
 from core.store.rule_store import RuleStore
 from tests.core.store.test_data_folder import made
@@ -169,6 +171,34 @@ async def _removes_provider(person: Person, dialog: SettingsDialog) -> None:
     assert settings.model == "" and settings.tiers.small == ("local/tiny",)
 
 
+def test_an_api_key_is_removed_only_after_a_question(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await until(person.window.start.isVisible, "the start screen")
+        await person.program.engine.ask(_use_brave)
+        dialog = await opened(person)
+        dialog.show_page(WEB)
+        footer = find(dialog, QLabel, "settings.said")
+
+        def remove_button() -> QPushButton:  # created again when the settings have been read
+            return find(dialog, QPushButton, "settings.web.remove_key")
+
+        await until(lambda: remove_button().isEnabled(), "the search engine")
+        for answer_name in ("confirm.cancel", "confirm.yes"):
+            click(remove_button())
+            confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question")
+            assert confirm.focusWidget() is find(confirm, QPushButton, "confirm.cancel")
+            click(find(confirm, QPushButton, answer_name))
+            await until(lambda: dialog.findChild(ConfirmDialog) is None, "the answer")
+        await until(lambda: "Deleted the API key for" in footer.text(), "that there was a key until then")
+
+    live(qapp, home, act)
+
+
+async def _use_brave(engine: Engine) -> None:
+    engine.settings.change(search_engine="brave")
+    await engine.providers.set_api_key("brave", "brave-0123456789")
+
+
 async def _current_settings(engine: Engine) -> Settings:
     return engine.settings.current
 
@@ -215,8 +245,10 @@ def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication
         await until(undo.isVisible, "the offer to undo")
         assert "deny write: notes/**" in find(dialog, QLabel, "settings.rules.revoked").text()
         assert await written(person, "allowed.md")
+        await _cannot_undo(home, dialog, undo)
         click(undo)
         await until(lambda: len(saved_rules(person)) == 2, "the restored rule")
+        await until(lambda: not undo.isVisible(), "the end of the offer")
         assert not await written(person, "denied.md")
 
         click(await until(lambda: dialog.findChild(QPushButton, f"settings.edit.{rule.id}"), "its row"))
@@ -229,6 +261,16 @@ def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication
         assert await written(person, "denied.md") and person.notice() == ""
 
     live(qapp, home, act)
+
+
+async def _cannot_undo(home: Path, dialog: SettingsDialog, undo: QPushButton) -> None:
+    """Click Undo while another program locks the data file; it is offered again, with the focus."""
+    with closing(sqlite3.connect(home / "journeyman.db", isolation_level=None)) as other_program:
+        other_program.execute("BEGIN IMMEDIATE")
+        click(undo)
+        footer = find(dialog, QLabel, "settings.said")
+        await until(lambda: "Another program is using the data file." in footer.text(), "the error")
+    assert undo.isVisible() and undo.isEnabled() and dialog.focusWidget() is undo
 
 
 def test_permission_lists_of_other_agents_are_shown_and_imported(

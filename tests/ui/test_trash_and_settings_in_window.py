@@ -1,5 +1,7 @@
 """Trash and undo, settings that take effect immediately, and drafts, in the real window."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton
@@ -36,6 +38,30 @@ def test_a_session_is_trashed_restored_and_deleted_permanently(qapp: QApplicatio
         window.sessions.renamed.emit(other, "A name")
         await until(lambda: window.row(other).title == "A name", "the name")
         assert person.notice() == ""
+
+    live(qapp, home, act)
+
+
+def test_undo_is_offered_again_if_it_fails(qapp: QApplication, home: Path, announcements: list[str]) -> None:
+    fill(home / "journeyman.db", sessions=2)
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window.selection.session, "a session")
+        session = window.selection.session
+        window.actions_by_id["session.trash"].trigger()
+        await until(window.toast.isVisible, "the toast")
+        undo = find(window.toast, QPushButton, "toast.undo")
+        with closing(sqlite3.connect(home / "journeyman.db", isolation_level=None)) as other_program:
+            other_program.execute("BEGIN IMMEDIATE")
+            click(undo)
+            await until(lambda: "Another program is using the data file." in person.notice(), "the error")
+        await until(undo.isVisible, "the offer")
+        assert window.row(session).trashed and "Undone" not in announcements
+        assert find(window.toast, QLabel, "toast.text").accessibleName() == "Moved to the trash"
+        click(undo)
+        await until(lambda: not window.row(session).trashed and "Undone" in announcements, "it is back")
+        assert not window.toast.isVisible()
 
     live(qapp, home, act)
 

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QObject, QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QListWidget, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QListWidget, QMenu, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
@@ -22,7 +22,6 @@ from ui.dialogs.session_import_dialog import FoundTranscript, SessionImportDialo
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.keyboard_focus import VISIBLE_FOCUS, KeyboardFocus
-from ui.widgets.labels import TextField
 
 SEEN = 12  # pixels that have to change at least
 AROUND = 16  # pixels around a widget in which its frame may be
@@ -56,9 +55,9 @@ def picture(part: QWidget) -> QImage:
 def pixels_that_show_the_focus(part: QWidget) -> int:
     """Return how many pixels in and around a focused widget change when it loses the focus.
 
-    The cursor of a text field does not count, since it is easily overlooked.
+    The cursor of a text does not count, since it is easily overlooked, and blinks.
     """
-    if isinstance(part, TextField):
+    if isinstance(part, QPlainTextEdit):
         part.setCursorWidth(0)
     focused = picture(part)
     part.clearFocus()

@@ -41,8 +41,8 @@ class AskArea(QWidget):
     """The user has started to answer the question with this ID, which expires unless its timeout is stopped."""
     request_shown = Signal(object)
     postponed = Signal()
-    focus_released = Signal()
-    """The card that had the focus is gone, and no other request follows."""
+    focus_released = Signal(bool)
+    """The card that had the focus is gone, and no other request follows; whether it was a permission request."""
     unsent_text = Signal(str, str)
     """The ID of a session, and text typed there for a question that was closed unanswered."""
 
@@ -92,6 +92,7 @@ class AskArea(QWidget):
             return
         self._title = title
         self._requests = tuple(requests)
+        was_permission = self.shows_permission()
         had_focus = self._remove_card()
         if requests:
             self._show_card(requests[0])
@@ -102,7 +103,7 @@ class AskArea(QWidget):
         else:
             self.hide()
             if had_focus:
-                self.focus_released.emit()
+                self.focus_released.emit(was_permission)
 
     def _already_shows(self, requests: Sequence[OpenRequest]) -> bool:
         """Return whether the card already shows the first request, with the same permission requests to answer."""

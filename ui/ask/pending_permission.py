@@ -11,6 +11,7 @@ from PySide6.QtCore import QCoreApplication
 from core.domain.clock import SECOND
 from core.domain.permissions import PermissionRequest, RuleScope, can_be_answered_together
 from core.domain.problems import Problem
+from core.domain.untrusted_file import source_texts
 from core.mcp.tool_definition import NAME_SEPARATOR
 from core.timeline.text_diff import changed_blocks
 from core.tools.former_names import current_arguments
@@ -237,7 +238,7 @@ def _protected(paths: tuple[str, ...]) -> str:
 
 
 def _untrusted(sources: tuple[str, ...]) -> str:
-    return _tr("The run has read untrusted content: {}").format(_some_of(sources, MAX_SOURCES))
+    return _tr("The run has read untrusted content: {}").format(_some_of(source_texts(sources), MAX_SOURCES))
 
 
 def _some_of(names: Sequence[str], limit: int) -> str:

@@ -1,5 +1,6 @@
 """The base class of the pages in the central area, and what the window provides to them."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -11,16 +12,17 @@ from core.domain.sessions import SessionRow
 from ui.base.bridge import Bridge
 from ui.base.deferred_reader import DeferredReader
 from ui.base.selection import Selection
+from ui.base.tasks import UndoAction
 from ui.base.window_state import WindowState
 from ui.style.theme import Look
 
-StartTask = Callable[[Coroutine[Any, Any, Any], str], object]
+StartTask = Callable[[Coroutine[Any, Any, Any], str], asyncio.Task[bool] | None]
 
 
 class ShowToast(Protocol):
     """Shows a toast below the central area. If `undo` is given, the toast has an Undo button."""
 
-    def __call__(self, text: str, undo: Callable[[], None] | None = None) -> None: ...
+    def __call__(self, text: str, undo: UndoAction | None = None) -> None: ...
 
 
 class PickSession(Protocol):

@@ -9,6 +9,8 @@ from PySide6.QtCore import QObject
 from core.domain.problems import ErrorDetails, Problem
 
 PAGE: Final = "page"
+UndoAction = Callable[[], asyncio.Task[bool] | None]
+"""Undoes an action, at once or in the returned task, whose result is whether that succeeded."""
 
 
 class ErrorSource(NamedTuple):
@@ -34,9 +36,10 @@ class Tasks(QObject):
         super().__init__(parent)
         self._show_error = show_error
         self._resolve_error = resolve_error
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[bool]] = set()
 
-    def start(self, work: Coroutine[Any, Any, Any], name: str, session: str = "") -> asyncio.Task[None]:
+    def start(self, work: Coroutine[Any, Any, Any], name: str, session: str = "") -> asyncio.Task[bool]:
+        """Start a task. Its result is whether the work has succeeded, that is, has not raised a `Problem`."""
         task = asyncio.get_running_loop().create_task(self._do(work, ErrorSource(name, session)), name=name)
         self._running.add(task)
         task.add_done_callback(self._end)
@@ -52,19 +55,20 @@ class Tasks(QObject):
         if tasks:
             await asyncio.wait(tasks)
 
-    def _end(self, task: asyncio.Task[None]) -> None:
+    def _end(self, task: asyncio.Task[bool]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()):
             context = {"message": f"{task.get_name()} failed.", "exception": error, "task": task}
             asyncio.get_running_loop().call_exception_handler(context)
 
-    async def _do(self, work: Coroutine[Any, Any, Any], source: ErrorSource) -> None:
+    async def _do(self, work: Coroutine[Any, Any, Any], source: ErrorSource) -> bool:
         try:
             await work
         except Problem as problem:
             self._show_error(problem.details, source)
-        else:
-            self._resolve_error(source)
+            return False
+        self._resolve_error(source)
+        return True
 
 
 class SessionTasks:
@@ -74,5 +78,5 @@ class SessionTasks:
         self._tasks = tasks
         self._session = session
 
-    def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
-        self._tasks.start(work, name, self._session())
+    def start(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[bool]:
+        return self._tasks.start(work, name, self._session())

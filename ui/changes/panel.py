@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
-from core.domain.untrusted_file import UntrustedFile
+from core.domain.untrusted_file import UntrustedFile, source_texts
 from core.store.untrusted_files import absolute_path
 from core.timeline.session_activity import ChangedFile, FileEdit, SessionActivity
 from core.timeline.text_diff import diff_texts, is_text
@@ -362,7 +362,7 @@ class ChangesPanel(QWidget):
             return
         row = self._unreviewed_row(self._story.path)
         text = self.tr("Written after reading untrusted content: {}. A run that reads it is restricted too.")
-        warning = text.format(visible(", ".join(row.sources))) if row else ""
+        warning = text.format(visible(", ".join(source_texts(row.sources)))) if row else ""
         self._column.show_note(origin(self._contents, self._session.id, self._story), warning)
 
     def _review_menu(self) -> EntryMenu:

@@ -65,15 +65,23 @@ class PermissionRulesController(SettingsPageController):
             case PermissionRuleAction.TEST_COMMAND:
                 await self._test(name)
             case PermissionRuleAction.RESTORE:
-                description = await self._ask(lambda engine: engine.restore_rule(name))
-                self._show_message(_tr("Restored: {}").format(description))
-                await self._reload_settings()
+                await self._restore(name)
             case PermissionRuleAction.REVOKE:
                 description = await self._ask(lambda engine: engine.revoke(name))
                 await self._reload_settings()
                 self._show_message(_tr("Revoked the rule."))
                 if not self.closed:
                     self._dialog.rules.show_revoked(name, description)
+
+    async def _restore(self, name: str) -> None:
+        try:
+            description = await self._ask(lambda engine: engine.restore_rule(name))
+        except Problem:
+            if not self.closed:
+                self._dialog.rules.end_restoring()
+            raise
+        self._show_message(_tr("Restored: {}").format(description))
+        await self._reload_settings()
 
     async def _open_editor(self, rule: PermissionRule | None) -> None:
         tools = await self._ask(_tools)

@@ -66,7 +66,7 @@ class ProvidersController(SettingsPageController):
             case ProviderAction.SET_KEY:
                 self._open_key_dialog(name)
             case ProviderAction.REMOVE_KEY:
-                self._start(self._delete_api_key(name), "delete an API key")
+                self._confirm_key_removal(name)
             case ProviderAction.TEST_MODEL:
                 self._start(self._test(name), "test a model")
             case ProviderAction.SET_DEFAULT:
@@ -141,6 +141,17 @@ class ProvidersController(SettingsPageController):
             why = f" {stored.error.message} {stored.error.cause}" if stored.error else ""
             self._show_message(_tr("The API key for {} is kept until you quit Journeyman.").format(title) + why)
         await self._look_again()
+
+    def _confirm_key_removal(self, server: str) -> None:
+        title = _tr("Remove the API key for {}?").format(self._dialog.providers.display_name(server))
+        text = _tr(
+            "It is deleted, also from the system keyring. This cannot be undone: you would have to enter the key again."
+        )
+
+        def remove() -> None:
+            self._start(self._delete_api_key(server), "delete an API key")
+
+        ConfirmDialog(self._look, title, text, _tr("Remove API key"), remove, self._dialog).open()
 
     async def _delete_api_key(self, server: str) -> None:
         title = self._dialog.providers.display_name(server)

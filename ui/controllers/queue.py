@@ -1,5 +1,7 @@
 """Passes the user's changes to queued messages to the engine. The removal of a message can be undone."""
 
+import asyncio
+
 from PySide6.QtCore import QObject
 
 from ui.base.bridge import Bridge
@@ -46,9 +48,9 @@ class QueueController(QObject):
         async def remove() -> None:
             index = await self._bridge.ask(lambda engine: engine.queue.remove(session, entry))
 
-            def undo() -> None:
+            def undo() -> asyncio.Task[bool]:
                 restoring = self._bridge.ask(lambda engine: engine.queue.restore(session, entry, index))
-                self._tasks.start(restoring, "undo the removal of a message")
+                return self._tasks.start(restoring, "undo the removal of a message")
 
             self._window.toast.show_message(self.tr("Removed the message from the queue."), undo)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from PySide6.QtCore import QObject
 
 from ui.base.bridge import Bridge
+from ui.base.pausing import PauseRequested
 from ui.base.tasks import SessionTasks
 from ui.changes.revert_dialog import RevertDialog
 from ui.shell.main_window import MainWindow
@@ -61,7 +62,7 @@ class RunViewController(QObject):
 
         async def pause() -> None:
             await self._bridge.ask(lambda engine: engine.pause(session))
-            self._view.page.mark_pausing(session)
+            self._window.apply_updates([PauseRequested(session)])
 
         self._tasks.start(pause(), "pause")
 
@@ -98,9 +99,9 @@ class RunViewController(QObject):
         async def choose() -> None:
             before = await self._bridge.ask(lambda engine: _set_prompt_size(engine, size))
 
-            def undo() -> None:
+            def undo() -> asyncio.Task[bool]:
                 back = self._bridge.ask(lambda engine: _set_prompt_size(engine, before))
-                self._tasks.start(back, "restore the prompt size")
+                return self._tasks.start(back, "restore the prompt size")
 
             self._window.toast.show_message(compact_text if size == "compact" else full_text, undo)
 
@@ -145,13 +146,13 @@ class RunViewController(QObject):
         """Show a preview of undoing the last revert."""
         self._preview_undo(self._session)
 
-    def _preview_undo(self, session: str) -> None:
+    def _preview_undo(self, session: str) -> asyncio.Task[bool]:
         async def preview() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session))
             title = self._window.tr("Undo the last revert?")
             self._open_dialog(title, plan, lambda forced: self._undo(session, forced))
 
-        self._tasks.start(preview(), "preview an undo")
+        return self._tasks.start(preview(), "preview an undo")
 
     def mark_reviewed(self, reviewed: dict[str, str] | None) -> None:
         """Trust files again that the user has reviewed: paths with the hash of the reviewed contents.

@@ -51,7 +51,7 @@ class _FileProgress:
 class _Import:
     """An import in progress. Files that are requested before it ends are added to it."""
 
-    task: asyncio.Task[None] | None = None
+    task: asyncio.Task[bool] | None = None
     queue: deque[str] = field(default_factory=deque)
     progress: _FileProgress | None = None
     results: "list[SessionImportResult]" = field(default_factory=list)
@@ -72,7 +72,7 @@ class ImportController(QObject):
         self._timer = QTimer(self, interval=TICK_MS)
         self._timer.timeout.connect(self._show_progress)
         window.status.cancel_requested.connect(self.cancel)
-        self._indexing: asyncio.Task[None] | None = None
+        self._indexing: asyncio.Task[bool] | None = None
         self._follow_indexing()
 
     def open(self) -> None:

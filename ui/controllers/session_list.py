@@ -2,6 +2,7 @@
 it.
 """
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -89,8 +90,8 @@ class SessionListController:
         changed = await self._bridge.ask(partial(_apply_action, action, tuple(sessions)))
         if changed and not quiet:
 
-            def undo() -> None:
-                self._tasks.start(self._run_and_toast(OPPOSITE[action], changed, quiet=True), f"undo: {action}")
+            def undo() -> asyncio.Task[bool]:
+                return self._tasks.start(self._run_and_toast(OPPOSITE[action], changed, quiet=True), f"undo: {action}")
 
             self._window.toast.show_message(_toast_text(action, len(changed)), undo)
 

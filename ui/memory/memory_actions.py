@@ -1,5 +1,6 @@
 """The actions on memories: add, edit, pin, archive, forget, erase, import and export. Most of them can be undone."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -205,7 +206,7 @@ class MemoryActions:
 
         self._start_task(send(), "edit a memory")
 
-    def _do(self, action: MemoryAction, name: str, *, is_undo: bool = False) -> None:
+    def _do(self, action: MemoryAction, name: str, *, is_undo: bool = False) -> asyncio.Task[bool] | None:
         """Carry out an action, offer to undo it, and open the memory or, if it left the list, the next one."""
         result = _result_of(action)
         stays_open = result.stays_open or (is_undo and action == MemoryAction.RESTORE)
@@ -216,36 +217,36 @@ class MemoryActions:
             undo = partial(self._do, result.undo, name, is_undo=True) if result.undo else None
             self._show_toast(result.message, undo)
 
-        self._start_task(send(), f"{action} a memory")
+        return self._start_task(send(), f"{action} a memory")
 
-    def _undo(self, name: str, number: int) -> None:
+    def _undo(self, name: str, number: int) -> asyncio.Task[bool] | None:
         async def send() -> None:
             version = await self._controller.undo(name, number)
             self._page.refresh(name if version else "")
 
-        self._start_task(send(), "undo a change of a memory")
+        return self._start_task(send(), "undo a change of a memory")
 
-    def _undo_decision(self, proposal: str) -> None:
+    def _undo_decision(self, proposal: str) -> asyncio.Task[bool] | None:
         async def send() -> None:
             await self._controller.undo_decision(proposal)
             self._page.refresh()
 
-        self._start_task(send(), "undo a proposal")
+        return self._start_task(send(), "undo a proposal")
 
-    def _bring_back(self, memories: Sequence[str], proposals: Sequence[str] = ()) -> None:
+    def _bring_back(self, memories: Sequence[str], proposals: Sequence[str] = ()) -> asyncio.Task[bool] | None:
         async def send() -> None:
             await self._controller.undo_forget(memories, proposals)
             self._page.refresh()
 
-        self._start_task(send(), "restore memories")
+        return self._start_task(send(), "restore memories")
 
-    def _undo_import(self, names: Sequence[str]) -> None:
+    def _undo_import(self, names: Sequence[str]) -> asyncio.Task[bool] | None:
         async def send() -> None:
             for name in names:
                 await self._controller.run_action(MemoryAction.FORGET, name)
             self._page.refresh()
 
-        self._start_task(send(), "forget memories")
+        return self._start_task(send(), "forget memories")
 
     def _dialog(self, title: str) -> QFileDialog:
         dialog = QFileDialog(self._parent, title)

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from ui.base.pausing import displayed_status
 from ui.overview.board_groups import CLEARABLE, BoardEntry
 from ui.sessions.session_rows import second_line, session_icon, status_text
 from ui.style.icons import pixmap
@@ -69,7 +70,7 @@ class BoardRow(AccentFrame):
         self._clear.setVisible(entry.group in CLEARABLE)
         for button in (self._open, self._clear):
             button.setAccessibleName(f"{button.text()}: {visible(row.title)}")
-        texts = (row.title, status_text(row.status), doing, last_line, self._figures.text())
+        texts = (row.title, status_text(displayed_status(row)), doing, last_line, self._figures.text())
         self.setAccessibleName(visible(", ".join(filter(None, texts))))
 
     def _figures_text(self) -> str:

@@ -17,6 +17,7 @@ from ui.ask.request_actions import RequestActions
 from ui.base.bridge import Bridge
 from ui.base.deferred_reader import DeferredReader
 from ui.base.panel_page import PanelPage, ShowToast, StartTask
+from ui.base.pausing import PauseRequested
 from ui.overview.board_groups import CLEARABLE, FAILED, FINISHED, RUNNING, WAITING, list_entries
 from ui.overview.session_board import SessionBoard
 from ui.style.theme import Look
@@ -126,6 +127,7 @@ class OverviewPanel(PanelPage):
 
     def apply_updates(self, facts: Sequence[object]) -> None:
         touched = {fact.session.id for fact in facts if isinstance(fact, JournalUpdate)}
+        touched |= {fact.session for fact in facts if isinstance(fact, PauseRequested)}
         if touched or any(isinstance(fact, SessionsPurged) for fact in facts):
             self.refresh(touched)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
@@ -12,6 +13,7 @@ from core.domain.search_query import matches_filters, parse_query
 from core.domain.sessions import FAILED_REQUEST, SessionRow, needs_decision
 from core.domain.steps import verb
 from core.store.search import match_pattern
+from ui.base.pausing import PAUSING, displayed_status
 from ui.style.icons import status_icon
 from ui.style.number_formats import short_folder
 from ui.widgets.text_parts import TextPart
@@ -71,13 +73,20 @@ class PageItem:
     query: str
 
 
+class SecondLine(NamedTuple):
+    """Where a session works and comes from, and what it is doing or asking, or how it ended."""
+
+    place: str
+    activity: str
+
+
 ListItem = SessionHeading | SessionLine | PageItem
 
 
 def session_icon(row: SessionRow) -> str:
     """Return the name of a session's icon: that of its status, or a shield if a permission request is waiting."""
     needs_permission = row.status == "waiting" and row.activity_kind == "permission"
-    return "shield-question-mark" if needs_permission else status_icon(row.status)
+    return "shield-question-mark" if needs_permission else status_icon(displayed_status(row))
 
 
 def group_sessions(rows: Iterable[SessionRow], now: int, expanded: Collection[str] = COLLAPSIBLE) -> list[ListItem]:
@@ -187,17 +196,19 @@ def _words(text: str) -> list[str]:
 
 
 def second_line(row: SessionRow, home: str, *, short: bool = False) -> str:
-    """Return the second line of a session: its folder, and what it is doing or asking, or how it ended.
+    """Return the second line of a session: its folder, and what it is doing or asking, or how it ended."""
+    return " · ".join(filter(None, second_line_parts(row, home, short=short)))
 
-    `short` shortens the name of the folder.
-    """
+
+def second_line_parts(row: SessionRow, home: str, *, short: bool = False) -> SecondLine:
+    """Return the parts of the second line. `short` shortens the name of the folder."""
     folder_text = row.subagent or short_folder(row.folder, home)
     if short and not row.subagent:
         folder_text = _folder_name(folder_text)
     source = _tr("from {}").format(source_program(row.imported_from)) if row.imported_from and not row.subagent else ""
     # Distinguishes a fork from its origin, which has the same title and folder.
     origin = _tr("fork") if row.forked_from else ""
-    return " · ".join(part for part in (source, folder_text, origin, _activity(row)) if part)
+    return SecondLine(" · ".join(filter(None, (source, folder_text, origin))), _activity(row))
 
 
 def _folder_name(path: str) -> str:
@@ -221,6 +232,7 @@ def status_text(status: str) -> str:
     texts = {
         "waiting": _tr("waiting for you"),
         "running": _tr("running"),
+        PAUSING: _tr("pausing"),
         "done": _tr("done"),
         "failed": _tr("failed"),
         "stopped": _tr("stopped"),
@@ -236,6 +248,8 @@ def _activity(row: SessionRow) -> str:
         case "waiting":
             template = _tr("needs approval: {}") if row.activity_kind == "permission" else _tr("asks: {}")
             return template.format(row.activity) if row.activity else _tr("asks you")
+        case "running" if row.activity_kind == PAUSING:
+            return _tr("pausing after this turn")
         case "running":
             step = _tr("step {}").format(row.steps) if row.steps else _tr("starting")
             doing = f"{verb(row.activity_kind, 'running').lower()} {row.activity}".strip() if row.activity_kind else ""

@@ -15,6 +15,7 @@ from ui.sessions.session_rows import (
     SessionHeading,
     SessionLine,
     second_line,
+    second_line_parts,
     session_icon,
     side_text,
     split_by_query,
@@ -22,6 +23,7 @@ from ui.sessions.session_rows import (
 from ui.sessions.sessions_model import Role
 from ui.style.icons import pixmap
 from ui.style.theme import Look, blend
+from ui.text.visible import visible
 from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_selection
 
 MARGIN: Final = 8
@@ -33,6 +35,8 @@ HEADING_LEFT: Final = 14
 GAP: Final = 8
 DOT: Final = 8
 RADIUS: Final = 6
+# In the second line, these statuses are followed by a text that can be shortened too.
+LONG_TEXT_STATUSES: Final = frozenset({"waiting", "running", "failed", "paused"})
 PAGE_ICONS: Final[Mapping[str, str]] = MappingProxyType({"memory": "brain", "skills": "wrench"})
 
 
@@ -187,7 +191,13 @@ class SessionsDelegate(QStyledItemDelegate):
                 rect.setLeft(rect.left() + draw_line(painter, rect, text, font, color))
 
     def _second_line(self, row: SessionRow, text_width: int) -> str:
-        """Return the second line of a session. If the whole line does not fit, the folder is shortened."""
-        text = second_line(row, self._home)
-        fits = QFontMetrics(self.look.fonts.second).horizontalAdvance(text) <= text_width
-        return text if fits else second_line(row, self._home, short=True)
+        """Return the second line of a session. If it does not fit, the folder gives way to what follows it."""
+        metrics, text = QFontMetrics(self.look.fonts.second), visible(second_line(row, self._home))
+        if metrics.horizontalAdvance(text) <= text_width:
+            return text
+        place, activity = map(visible, second_line_parts(row, self._home, short=True))
+        place_width = text_width - metrics.horizontalAdvance(f" · {activity}")
+        if row.status in LONG_TEXT_STATUSES:
+            place_width = max(place_width, text_width // 3)
+        shortened = metrics.elidedText(place, Qt.TextElideMode.ElideRight, max(0, place_width))
+        return " · ".join(filter(None, (shortened, activity)))

@@ -8,6 +8,7 @@ from typing import Final
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from core.domain.sessions import SessionRow
+from ui.base.pausing import displayed_status
 from ui.sessions.session_rows import (
     ListItem,
     PageItem,
@@ -182,7 +183,7 @@ class SessionsModel(QAbstractListModel):
                 return line.row.id
             case Qt.ItemDataRole.AccessibleTextRole:
                 below = line.match or second_line(line.row, self._home)
-                status = status_text(line.row.status)
+                status = status_text(displayed_status(line.row))
                 status = self.tr("{}, not seen yet").format(status) if line.row.id in self.unseen else status
                 return visible(f"{line.row.title}, {status}, {below}")
             case _:

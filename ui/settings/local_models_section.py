@@ -2,13 +2,14 @@
 
 from PySide6.QtCore import QCoreApplication, QStandardPaths, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from core.models.local.model_state import LocalModelRow, LocalModelStates
 from ui.base.drop_filter import dragged_model_files
 from ui.settings.model_address_dialog import ModelAddressDialog
 from ui.style.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import label
 from ui.widgets.local_model_entry import LocalModelAction, LocalModelEntry
 
@@ -36,12 +37,7 @@ class LocalModelsSection(QWidget):
         fetch = Button(look, _tr("Download from address…"), name="settings.local.fetch")
         fetch.clicked.connect(self._ask_address)
         column.addWidget(label(about, look.fonts.second, "second", wrap=True))
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        buttons.addWidget(add)
-        buttons.addWidget(fetch)
-        buttons.addStretch(1)
-        column.addLayout(buttons)
+        column.addWidget(WrappingRow(add, fetch))
         self._list = QVBoxLayout()
         self._list.setSpacing(8)
         column.addLayout(self._list)

@@ -82,7 +82,8 @@ class PermissionRulesPage(QWidget):
         restored = content.findChild(QWidget, f"settings.{PermissionRuleAction.REVOKE}.{self._restored}")
         if restored is not None:
             restored.setFocus(Qt.FocusReason.OtherFocusReason)
-            self._restored = ""
+            self._undo.withdraw(self._restored)
+            self.end_restoring()
         elif had_focus and not rules:
             self._add.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -90,6 +91,13 @@ class PermissionRulesPage(QWidget):
         """Show that a rule was revoked, and offer to undo that."""
         self._undo.offer(rule, _tr("Revoked: {}").format(description))
         if self._add.hasFocus():  # no rule is left that could have the focus
+            self._undo.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def end_restoring(self) -> None:
+        """Enable Undo again. If the rule was not restored, that is still offered."""
+        self._restored = ""
+        self._undo.setEnabled(True)
+        if self.window().focusWidget() is self._add and not self._undo.isHidden():
             self._undo.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_result(self, result: TonedText) -> None:
@@ -126,7 +134,7 @@ class PermissionRulesPage(QWidget):
     def _emit_undo(self, rule: str) -> None:
         self._restored = rule
         self._add.setFocus(Qt.FocusReason.OtherFocusReason)  # until the rule is shown again
-        self._undo.withdraw(rule)
+        self._undo.setEnabled(False)
         self.action_requested.emit(PermissionRuleAction.RESTORE, rule)
 
     def _emit_test(self) -> None:
@@ -160,7 +168,7 @@ class PermissionRulesPage(QWidget):
         column.addWidget(self._undo)
         column.addWidget(self._rows)
         column.addSpacing(8)
-        column.addWidget(label(_tr("What would happen to this command?"), look.fonts.bold))
+        column.addWidget(label(_tr("What would happen to this command?"), look.fonts.bold, wrap=True))
         column.addLayout(test)
         column.addWidget(self._result)
 

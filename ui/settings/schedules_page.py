@@ -143,6 +143,7 @@ class SchedulesPage(QWidget):
 
     def _combo_box(self, name: str, options: Mapping[Any, str]) -> QComboBox:
         combo_box = DropDown(name=f"settings.schedules.{name}", font=self._look.fonts.text)
+        combo_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         combo_box.setMinimumHeight(self._look.size(28))
         for value, text in options.items():
             combo_box.addItem(_tr(text), value)
@@ -166,6 +167,7 @@ class SchedulesPage(QWidget):
         folder_row.addWidget(self._folder, 1)
         folder_row.addWidget(choose)
         form = QFormLayout()
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         at = QVBoxLayout()
         at.addWidget(self._at)
         at.addWidget(label(_tr("Empty: one interval from now"), fonts.second, "second", wrap=True))

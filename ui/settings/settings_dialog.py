@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QListWidget,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -46,6 +45,7 @@ from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.focus_order import focus_neighbor, focusable_in_order
 from ui.widgets.labels import allow_breaks, error_text, label
 from ui.widgets.local_model_entry import LocalModelAction
+from ui.widgets.shown_page_stack import ShownPageStack
 
 AGENTS: Final = setting_info("watch_sessions").page
 PROFILES: Final = "Agent profiles"
@@ -110,7 +110,7 @@ class SettingsDialog(QDialog):
         self._pages.setObjectName("settings.pages")
         self._pages.setAccessibleName(self.tr("Pages"))
         self._pages.addItems([self.tr(title) for title in self._contents])
-        self._stack = QStackedWidget()
+        self._stack = ShownPageStack()
         self._error_source: ErrorSource | None = None
         self._footer = label("", look.fonts.second, "third", name="settings.said", wrap=True)
         no_match_text = self.tr("No settings match your search.")

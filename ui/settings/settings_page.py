@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.domain.tiers import Tiers
 from core.settings.schema import Settings
@@ -13,6 +13,9 @@ from ui.settings.tier_fields import FIELD_WIDTH
 from ui.style.theme import Look
 from ui.widgets.labels import label
 from ui.widgets.replaceable_content import ReplaceableContent
+from ui.widgets.stacking_row import StackingRow
+
+MIN_TEXT_WIDTH: Final = 180  # of the text of a setting beside its control; with less width, the control is below it
 
 # Additional words by which the search finds a setting.
 SYNONYMS: Final[Mapping[str, str]] = {
@@ -153,22 +156,19 @@ class SettingsPage(QWidget):
 
     def _build_row(self, field: SettingField, value: object) -> QWidget:
         fonts = self._look.fonts
-        container = QWidget()
-        row = QHBoxLayout(container)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(16)
-        texts = QVBoxLayout()
+        text_column = QWidget()
+        texts = QVBoxLayout(text_column)
+        texts.setContentsMargins(0, 0, 0, 0)
         texts.setSpacing(1)
         texts.addWidget(label(self.tr(field.info.label), fonts.strong, wrap=True))
         texts.addWidget(label(self.tr(field.info.help), fonts.second, "second", wrap=True))
         texts.addStretch(1)
-        row.addLayout(texts, 1)
         control = create_control(
             self._look, field.name, field.info, value, lambda new: self.changed.emit(field.name, new)
         )
         if isinstance(value, Tiers):  # the control for tiers needs the whole width
             texts.addWidget(control)
-        else:
-            control.setMinimumWidth(self._look.size(FIELD_WIDTH))
-            row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
-        return container
+            return text_column
+        text_column.setMinimumWidth(self._look.size(MIN_TEXT_WIDTH))
+        control.setMinimumWidth(self._look.size(FIELD_WIDTH))
+        return StackingRow(text_column, control, spacing=16, alignment=Qt.AlignmentFlag.AlignTop)

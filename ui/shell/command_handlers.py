@@ -112,7 +112,7 @@ class CommandHandlers(QObject):
             "session.model": lambda: self._view.composer.model.search_requested.emit(),
             "session.commit": lambda: self._view.changes.commit_requested.emit(),
             "session.revert": lambda: self._view.open_revert_menu(),
-            "session.undo_revert": lambda: self._view.changes.undo_revert_requested.emit(),
+            "session.undo_revert": lambda: self._view.undo_revert(),
             "composer.focus": lambda: self._view.focus_composer(),
             **{f"view.{name}": partial(self._go_to_view_tab, name) for name in SESSION_TABS},
         }

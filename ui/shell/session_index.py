@@ -6,6 +6,7 @@ from core.domain.sessions import ACTIVE_STATUSES, FAILED_REQUEST, SessionRow, ne
 from ui.ask.ask_area import OpenRequest
 from ui.ask.inbox import WaitingRequest
 from ui.base.deferred_reader import DeferredReader
+from ui.base.pausing import with_pausing
 from ui.shell.pending_requests import PendingRequests
 from ui.shell.update_batch import UpdateBatch
 
@@ -68,7 +69,11 @@ class SessionIndex:
         return len(self.requests.pending) + len(self.undecided())
 
     def apply_updates(self, batch: UpdateBatch) -> bool:
-        """Apply a batch of updates; return whether what waits for the user may have changed."""
+        """Apply a batch of updates; return whether what waits for the user may have changed.
+
+        The rows of sessions that are about to pause are marked in the batch too.
+        """
+        self._mark_pausing(batch)
         waiting_changed = batch.requests_changed
         for session, row in batch.touched.items():
             known_row = self._rows.get(session)
@@ -77,10 +82,16 @@ class SessionIndex:
             was_active = known_row is not None and known_row.status in ACTIVE_STATUSES
             if has_ended(row) and not row.parent and (was_active or session in batch.started):
                 self._ended.append(row)
-            if row.status not in ACTIVE_STATUSES:
-                self.pausing.discard(session)
             self._rows[session] = row
         return waiting_changed
+
+    def _mark_pausing(self, batch: UpdateBatch) -> None:
+        """Apply the requests to pause in the batch, and mark the rows of all sessions in it that are about to pause."""
+        paused = {name: row for name in batch.pausing if (row := self.find(name))}
+        batch.touched = paused | batch.touched
+        self.pausing.update(paused)  # the views share this set
+        self.pausing.difference_update(name for name, row in batch.touched.items() if row.status not in ACTIVE_STATUSES)
+        batch.touched |= {name: with_pausing(batch.touched[name]) for name in self.pausing & batch.touched.keys()}
 
     def all_rows(self) -> Collection[SessionRow]:
         return self._rows.values()

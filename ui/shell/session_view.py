@@ -122,7 +122,7 @@ class SessionView(QWidget):
         self.scan.changed.connect(self._on_history_changed)
         self.requests.changed.connect(self._on_requests_changed)
         self.asking.answered.connect(self.answered)
-        self.asking.postponed.connect(self._leave_question)
+        self.asking.postponed.connect(lambda: self._leave_question(was_permission=False))
         self.asking.focus_released.connect(self._leave_question)
         self.asking.request_shown.connect(lambda _request: self._order_focus())
         self.composer.submitted.connect(self._follow_new_run)
@@ -276,6 +276,13 @@ class SessionView(QWidget):
         self.go_to_tab(CHANGES)
         self.changes.open_revert_menu()
 
+    def undo_revert(self) -> None:
+        """Show a preview of undoing the last revert, or say that there is no revert to undo."""
+        if self.scan.done and not self.scan.past.open_rewinds.last():
+            self.changes.refused.emit(self.tr("There is no revert to undo"))
+        else:
+            self.changes.undo_revert_requested.emit()
+
     def focus_composer(self) -> None:
         """Show the steps and focus the composer or, if a step was interrupted, the bar that asks how to continue."""
         self.page.show_tab(STEPS_TAB)
@@ -287,9 +294,14 @@ class SessionView(QWidget):
         last_stop_of_page = tab_stops(self.page.bars[-1])[-1:]  # empty if the last bar has no Tab stop
         set_tab_order(*last_stop_of_page, *tab_stops(self.asking), *tab_stops(self.composer))
 
-    def _leave_question(self) -> None:
-        """Move the focus from the closed request to the composer, or to the current tab if that hides the composer."""
-        if self.page.current_tab == STEPS_TAB:
+    def _leave_question(self, was_permission: bool) -> None:
+        """Move the focus from the closed request to the composer, or to the current tab if that hides the composer.
+
+        After a permission request, the focus goes to the steps as long as the run goes on: the next permission request
+        does not take it from the composer, where the keys for its answer would be typed.
+        """
+        expects_more = was_permission and self._row.status in ACTIVE_STATUSES
+        if self.page.current_tab == STEPS_TAB and not expects_more:
             self.focus_composer()
         else:
             self.page.focus_tab()

@@ -10,6 +10,7 @@ from core.engine.state.live_updates import LiveUpdate
 from core.mcp.server_state import McpServerStates
 from core.models.local.model_state import LocalModelStates
 from core.store.journal_update import CommandEnded, JournalUpdate, MemoriesChanged, SessionsPurged
+from ui.base.pausing import PauseRequested
 from ui.shell.pending_requests import REQUEST_EVENTS
 
 
@@ -20,7 +21,7 @@ class UpdateBatch:
     `touched` holds the latest row of each changed session, and `started` the sessions whose run was started or resumed.
     `requests_changed` is true if the open questions and permission requests may have changed. `servers` is the state of
     the MCP servers, and `local_models` that of the local models, if they changed. `command_ended` is true if a command
-    of another process has ended.
+    of another process has ended. `pausing` are the sessions that the user has just paused.
     """
 
     touched: dict[str, SessionRow] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class UpdateBatch:
     servers: McpServerStates | None = None
     local_models: LocalModelStates | None = None
     command_ended: bool = False
+    pausing: list[str] = field(default_factory=list)
 
     def steps_of(self, session: str) -> list[Step]:
         """Return the new and changed steps of a session, in order."""
@@ -58,6 +60,8 @@ def sort_updates(updates: Sequence[object]) -> UpdateBatch:
                 batch.local_models = update
             case CommandEnded():
                 batch.command_ended = True
+            case PauseRequested():
+                batch.pausing.append(update.session)
             case MemoriesChanged():
                 pass  # changes of memories concern only pages, which read the unsorted updates
             case _:

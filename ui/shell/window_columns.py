@@ -79,8 +79,7 @@ class WindowColumns(QSplitter):
         self._pane = pane
         self._sidebar_width = _StoredWidth(state, "sidebar_width", SIDEBAR)
         self._pane_width = _StoredWidth(state, "pane_width", STEP_PANE)
-        # The width set by this class; if the sidebar has another width, the user has chosen it.
-        self._applied_sidebar_width = 0
+        self._applied_sidebar_width = 0  # the width set by this class, unless the user has dragged the edge
         self._is_sidebar_dragged = False  # since the widths were applied
         self.splitterMoved.connect(self._on_splitter_moved)
         self._central = CentralView()
@@ -137,7 +136,7 @@ class WindowColumns(QSplitter):
 
     def save_widths(self) -> None:
         """Store the widths that the user has chosen; a hidden column keeps the width it had."""
-        if self._sidebar.isVisible() and self._sidebar.width() != self._applied_sidebar_width:
+        if self._sidebar.isVisible() and self._is_sidebar_dragged:
             self._sidebar_width.store(self._sidebar.width())
         if self._pane.isVisible() and not self._is_squeezed:
             self._pane_width.store(self._pane.width())

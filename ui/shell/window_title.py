@@ -5,6 +5,7 @@ from typing import Final
 from PySide6.QtWidgets import QWidget
 
 from ui.ask.full_text import one_line
+from ui.base.pausing import displayed_status
 from ui.base.selection import Selection
 from ui.sessions.session_rows import status_text
 from ui.shell.page_stack import PAGES_BY_ID
@@ -43,4 +44,4 @@ class WindowTitle:
     def _announce(self, session: str) -> None:
         if name := self._name():
             row = self._session_index.find(session)
-            announce(self._shell, f"{name}, {status_text(row.status)}" if row else name)
+            announce(self._shell, f"{name}, {status_text(displayed_status(row))}" if row else name)

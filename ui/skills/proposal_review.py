@@ -1,5 +1,6 @@
 """The review of proposed changes to skills: the user compares, edits, accepts or rejects them, or undoes a decision."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -129,12 +130,12 @@ class ProposalReview:
         self._page.refresh(skill)
         self._show_toast(message.format(self._name(proposal)), lambda: self._undo(proposal))
 
-    def _undo(self, proposal: Proposal) -> None:
+    def _undo(self, proposal: Proposal) -> asyncio.Task[bool] | None:
         async def send() -> None:
             await self._controller.undo_decision(proposal.id)
             self._page.refresh()
 
-        self._start_task(send(), "undo a proposal")
+        return self._start_task(send(), "undo a proposal")
 
     def show(self, proposal: Proposal, before: str | None) -> None:
         """Show a proposal compared with `before`, the current text; None if the proposal creates a skill."""

@@ -1,5 +1,6 @@
 """The actions on whole skills: create, import, rename, copy, trust, pin, disable, archive, restore and export."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Protocol
@@ -105,7 +106,7 @@ class SkillActions:
 
         self._start_task(send(), "trust a skill")
 
-    def set_flag(self, action: "FlagAction", row: SkillRow) -> None:
+    def set_flag(self, action: "FlagAction", row: SkillRow) -> asyncio.Task[bool] | None:
         """Pin, unpin, enable, disable, archive or restore a skill."""
         change = _flag_change(action)
 
@@ -115,13 +116,13 @@ class SkillActions:
             self._page.open(row.key)
             self._show_toast(self._tr(change.message).format(row.name), lambda: self.set_flag(change.undo, row))
 
-        self._start_task(send(), f"{action} a skill")
+        return self._start_task(send(), f"{action} a skill")
 
-    def restore(self, version: int) -> None:
+    def restore(self, version: int) -> asyncio.Task[bool] | None:
         """Save an old version as the newest one. The versions in between are kept."""
         opened = self._page.view.skill
         if opened is None:
-            return
+            return None
         key, before = opened.row.key, opened.row.version
 
         async def send() -> None:
@@ -136,7 +137,7 @@ class SkillActions:
             self._page.edits.unload(key)
             self._page.open(key)
 
-        self._start_task(send(), "restore a version")
+        return self._start_task(send(), "restore a version")
 
     def ask_import(self) -> None:
         """Let the user choose a file to import. Folders and files can also be dropped on the page."""
@@ -221,13 +222,13 @@ class SkillActions:
 
         self._start_task(send(), "import skills")
 
-    def _distrust(self, row: SkillRow) -> None:
+    def _distrust(self, row: SkillRow) -> asyncio.Task[bool] | None:
         async def send() -> None:
             await self._controller.untrust(row.key)
             self._page.refresh(row.key)
             self._page.open(row.key)
 
-        self._start_task(send(), "untrust a skill")
+        return self._start_task(send(), "untrust a skill")
 
     def _rename(self, row: SkillRow, name: str) -> None:
         async def send() -> None:
@@ -239,12 +240,12 @@ class SkillActions:
 
         self._start_task(send(), "rename a skill")
 
-    def _rename_back(self, key: str, name: str) -> None:
+    def _rename_back(self, key: str, name: str) -> asyncio.Task[bool] | None:
         async def send() -> None:
             self._page.edits.unload(key)
             self._page.refresh(await self._controller.rename(key, name))
 
-        self._start_task(send(), "rename a skill")
+        return self._start_task(send(), "rename a skill")
 
     def _copy(self, row: SkillRow, name: str) -> None:
         async def send() -> None:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.sessions import ACTIVE_STATUSES, SessionRow
+from ui.base.pausing import PAUSING, displayed_status
 from ui.style.icons import set_icon
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -104,13 +105,6 @@ class RunHeader(QWidget):
         if folder == self._folder:
             self._branch = name
 
-    def mark_pausing(self, session: str) -> None:
-        """Show that the session pauses after its current turn, as long as `pausing` contains it."""
-        self.pausing.add(session)
-        if session == self._shown.session and self._shown.status in ACTIVE_STATUSES:
-            self._show_pausing()
-            announce(self._pause, self._pause.toolTip())
-
     def _show_pausing(self) -> None:
         pausing = self._shown.session in self.pausing
         self._pause.setText(self.tr("Pausing…") if pausing else self.tr("Pause"))
@@ -123,16 +117,18 @@ class RunHeader(QWidget):
         if row.folder != self._folder:
             self._folder, self._branch = row.folder, ""
         self._title.show_text(visible(row.title))
-        self._pill.show_status(row.status)
+        self._pill.show_status(displayed_status(row))
         self._stop.setVisible(row.status in ACTIVE_STATUSES or row.status == "paused")
         self._pause.setVisible(row.status == "running" or row.id in self.pausing)
         self._resume.setVisible(row.status == "paused")
         self.show_facts(row, duration_us)
         before = self._shown
-        self._shown = _Progress(row.id, row.turns, row.status)
+        self._shown = _Progress(row.id, row.turns, displayed_status(row))
         self._show_pausing()
-        was_active = before.session == row.id and before.status in ACTIVE_STATUSES
-        if was_active and row.status in HALTED_STATUSES:
+        last_status = before.status if before.session == row.id else ""
+        if last_status == "running" and self._shown.status == PAUSING:
+            announce(self._pause, self._pause.toolTip())
+        if last_status in {*ACTIVE_STATUSES, PAUSING} and row.status in HALTED_STATUSES:
             # Because the user stopped or paused the run here; other ends are announced by the window.
             announce(self, self._pill.accessibleName())
         if self._shown != before:

@@ -413,12 +413,8 @@ class RunPage(QWidget):
         self._failed_bar.show_error(error)
 
     def share_pausing(self, sessions: set[str]) -> None:
-        """Share the set of sessions that pause after their current turn with the other side of a split view."""
+        """Set the set of sessions that pause after their current turn, which the window keeps."""
         self._header.pausing = sessions
-
-    def mark_pausing(self, session: str) -> None:
-        """Show that a run pauses after its current turn, until it pauses or ends."""
-        self._header.mark_pausing(session)
 
     def show_draft(self, text: str) -> None:
         """Show the text of a streaming reply that has arrived so far."""

@@ -20,7 +20,7 @@ class ConfirmDialog(QDialog):
         title: str,
         text: str,
         confirm_label: str,
-        on_confirm: Callable[[], None],
+        on_confirm: Callable[[], object],
         parent: QWidget | None = None,
         *,
         tone: str = "stop",

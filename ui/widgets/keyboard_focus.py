@@ -4,9 +4,10 @@ from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPalette, QWindow
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 from shiboken6 import isValid
 
+from ui.widgets.labels import TextField
 from ui.widgets.paint import draw_frame
 
 KEY_EVENTS: Final = (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress)
@@ -69,8 +70,8 @@ class KeyboardFocus(QObject):
 
 
 def _needs_frame(widget: QWidget) -> bool:
-    """Return whether nothing else marks the widget as focused. Text fields and their frames are marked."""
-    if isinstance(widget, QPlainTextEdit | QTextEdit):
+    """Return whether nothing else marks the widget as focused. The frames around text fields are marked."""
+    if isinstance(widget, TextField):
         return widget.isReadOnly()
     return isinstance(widget, QFrame) and not widget.isWindow()
 

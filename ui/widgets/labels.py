@@ -10,11 +10,24 @@ from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QSizePolicy, QVBox
 from ui.style.theme import set_style_properties
 
 ENTER_KEYS: Final = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
+ZERO_WIDTH_SPACE: Final = "\u200b"
+
+
+class BreakableLabel(QLabel):
+    """A label that screen readers read without the zero-width spaces from `allow_breaks`."""
+
+    _own_name = ""  # the accessible name that is derived from the text
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        if self.accessibleName() == self._own_name:
+            self._own_name = text.replace(ZERO_WIDTH_SPACE, "") if ZERO_WIDTH_SPACE in text else ""
+            self.setAccessibleName(self._own_name)
 
 
 def label(text: str, font: QFont, tone: str = "", *, name: str = "", wrap: bool = False) -> QLabel:
     """Return a label that shows its text literally, without interpreting it as markup."""
-    widget = QLabel()
+    widget = BreakableLabel()
     widget.setTextFormat(Qt.TextFormat.PlainText)
     widget.setFont(font)
     widget.setText(allow_breaks(text) if wrap else text)
@@ -42,7 +55,7 @@ def hide_unless(widget: QWidget, visible: bool) -> None:
 
 def allow_breaks(text: str) -> str:
     """Insert zero-width spaces into long words, so that paths and URLs wrap and do not widen the window."""
-    return re.sub(r"(\S{24})(?=\S)", "\\1\u200b", text)
+    return re.sub(r"(\S{24})(?=\S)", f"\\1{ZERO_WIDTH_SPACE}", text)
 
 
 def error_text(*parts: str) -> str:

@@ -1,12 +1,13 @@
 """A toast: a short message about the last action that disappears by itself, optionally with an Undo button."""
 
-from collections.abc import Callable
+import asyncio
 from typing import Final
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 
+from ui.base.tasks import UndoAction
 from ui.style.theme import Look
 from ui.widgets.accent_frame import AccentFrame
 from ui.widgets.announce import announce
@@ -27,7 +28,7 @@ class Toast(AccentFrame):
         theme = look.theme
         super().__init__(fill=theme.panel, line=theme.strong_line, edge=theme.accent, parent=parent)
         self.setObjectName("toast")
-        self._undo: Callable[[], None] | None = None
+        self._undo: UndoAction | None = None
         self._text = ElidedLabel("", look.fonts.text, "")
         self._text.setObjectName("toast.text")
         self._button = Button(look, self.tr("Undo"), name="toast.undo", icon="undo-2")
@@ -43,7 +44,7 @@ class Toast(AccentFrame):
         self._end.timeout.connect(self._hide_unless_in_use)
         self.hide()
 
-    def show_message(self, text: str, undo: Callable[[], None] | None = None) -> None:
+    def show_message(self, text: str, undo: UndoAction | None = None) -> None:
         self._undo = undo
         self._text.show_text(text)
         self._button.setVisible(undo is not None)
@@ -64,11 +65,27 @@ class Toast(AccentFrame):
         return self._end.remainingTime()
 
     def undo(self) -> None:
-        """Hide the toast, and undo the action it is about."""
+        """Hide the toast, and undo its action. If that fails, offer it again unless a newer toast is shown."""
         act, self._undo = self._undo, None
         self.hide()
-        if act:
-            act()
+        if act is None:
+            return
+        task, text = act(), self.accessibleName()
+        if task is None:
+            self._announce_undone()
+        else:
+            task.add_done_callback(lambda ended: self._end_undo(ended, text, act))
+
+    def _end_undo(self, task: asyncio.Task[bool], text: str, act: UndoAction) -> None:
+        if task.cancelled():
+            return  # because the window is closing
+        if task.exception() is None and task.result():
+            self._announce_undone()
+        elif not self.isVisible():
+            self.show_message(text, act)
+
+    def _announce_undone(self) -> None:
+        if QApplication.activeModalWidget() is None:  # otherwise, a dialog asks the user first
             announce(self, self.tr("Undone"))
 
     def restyle(self, look: Look) -> None:

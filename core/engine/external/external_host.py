@@ -27,6 +27,7 @@ from core.domain.permissions import (
     fingerprint,
 )
 from core.domain.problems import Problem
+from core.domain.refusals import DENIED_BY_HOOK, PLAN_MODE
 from core.domain.text import Text
 from core.domain.visible import visible
 from core.engine.external.external_calls import READ_ONLY_KINDS, ExternalCall, ExternalCalls, relative_path
@@ -44,10 +45,9 @@ from core.tools.write import WRITE, WriteArguments
 from core.workspace.threads import run_to_completion
 
 REQUEST_REASON = "{} requests this. Journeyman does not sandbox what the agent does itself."
-DECLARED_DIFFERENTLY = "The agent calls it `{}`, which does not describe all that it contains."
+DECLARED_DIFFERENTLY = "The agent calls it “{}”, which does not describe all that it contains."
 ALLOWED_BY_USER = "you allowed it"
 APPROVED_BEFORE_RESTART = "you allowed this request before the agent was restarted"
-PLAN_MODE_REFUSAL = "Plan mode is read-only. Describe what you would do instead."
 ACCESS_BY_KIND: dict[str, Access] = {
     "execute": "execute",
     "edit": "write",
@@ -202,7 +202,7 @@ class ExternalAgentHost:
         kind = call.actual_kind()
         details = {"id": call.call_id, "tool": kind, "title": call.title}
         refusal = (await self._run.run_hooks("before_call", kind, call=details)).refusal
-        return Denied(f"A hook of the user refused this call: {refusal}") if refusal else None
+        return Denied(DENIED_BY_HOOK.text_for_model(refusal)) if refusal else None
 
     async def _check_call(self, call: ExternalCall, options: tuple[PermissionOption, ...]) -> PolicyDecision:
         """Check the call as if Journeyman's own tools accessed its files or ran its command.
@@ -213,7 +213,7 @@ class ExternalAgentHost:
         kind = call.actual_kind()
         mode = run.conversation.start.mode if run.conversation.start else "ask"
         if mode == "plan" and kind not in READ_ONLY_KINDS - {"fetch"}:
-            return Denied(PLAN_MODE_REFUSAL)
+            return Denied(PLAN_MODE.text_for_model())
         decisions = [
             await self._evaluate(run, own.tool, call.call_id, own.arguments) for own in self._equivalent_calls(call)
         ]

@@ -16,7 +16,7 @@ from core.domain.visible import visible_name
 from core.engine.policy.proposed_call import ProposedCall
 from core.engine.policy.script_paths import INTERPRETERS, PROGRAMS, runs_own_output
 
-WRITTEN_BY_CONTENT = "You have not written `{}`, but untrusted content that the run has read contains it."
+WRITTEN_BY_CONTENT = "You have not written “{}”, but untrusted content that the run has read contains it."
 NAMED_BY_CONTENT = "{} is a new file that you have not named, but untrusted content that the run has read has."
 COMPUTED = "The run has read untrusted content, and this command runs text that only its execution determines."
 SHELL_PREFIXES = frozenset({".", "source", "exec", "command", "builtin", "eval", "then", "do", "else", "!"})

@@ -8,6 +8,7 @@ from typing import Any
 from core.domain.command_tables import words_of
 from core.domain.provenance import ContentSource, source_label
 from core.domain.text import normalized
+from core.domain.untrusted_file import source_texts
 from core.engine.policy.proposed_call import ProposedCall
 from core.tools.mcp_tools import mcp_server_of
 
@@ -30,12 +31,12 @@ DISTINCT_CHARS = 5  # a shorter value, such as the number 13, may occur in a mes
 
 
 def other_sources(tool: str, untrusted_sources: Sequence[str]) -> list[str]:
-    """Return the untrusted sources without the MCP server whose `tool` is called.
+    """Return the untrusted sources in words for the user, without the MCP server whose `tool` is called.
 
     Sending content back to the server that it came from discloses nothing.
     """
     own = _own_source(tool)
-    return [source for source in untrusted_sources if source != own]
+    return source_texts(source for source in untrusted_sources if source != own)
 
 
 def dictated_value(call: ProposedCall, untrusted_sources: Sequence[str], user_words: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ from core.domain.permissions import (
 )
 from core.domain.problems import Problem
 from core.domain.protected_paths import all_read_only, changed_protected_paths, named_protected_paths
+from core.domain.refusals import PLAN_MODE
 from core.domain.rules import PermissionRule, allows, applies, may_match, suggest_patterns
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only, is_secret, names_secret
 from core.domain.trusted_files import WHY_PROTECTED
@@ -316,7 +317,7 @@ def _denied_by_rule(call: ProposedCall, rules: Sequence[PermissionRule], context
 
 def _denied_by_plan_mode(call: ProposedCall, mode: Mode) -> Denied | None:
     if mode == "plan" and call.access not in ("none", "read"):
-        return Denied("Plan mode is read-only. Describe what you would do instead.")
+        return Denied(PLAN_MODE.text_for_model())
     return None
 
 

@@ -35,8 +35,8 @@ MAX_DEPTH = 8
 MAX_SHOWN_FILES = 20
 MAX_SHOWN_CHARS = 50_000
 UNREADABLE_MARK = "-"  # takes the place of a digest if a file cannot be read, so that it is never followed
-NOT_TRUSTED = "You have not trusted this folder (`journeyman trust`), so the file was ignored."
-CHANGED_SINCE_TRUST = "The file has changed since you trusted this folder (`journeyman trust`), so it was ignored."
+NOT_TRUSTED = "You have not trusted this folder (“journeyman trust”), so the file was ignored."
+CHANGED_SINCE_TRUST = "The file has changed since you trusted this folder (“journeyman trust”), so it was ignored."
 
 
 @dataclass(frozen=True, slots=True)

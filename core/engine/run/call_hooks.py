@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from core.domain.events import CallRefused, CallStarted, HarnessMessage, ToolCall, ToolReturned
 from core.domain.problems import Problem
+from core.domain.refusals import DENIED_BY_HOOK, INVALID_HOOK_CHANGE
 from core.domain.text import Text
 from core.engine.run.context_budget import result_events
 from core.engine.run.run_context import RunContext
@@ -44,7 +45,7 @@ async def run_call_hooks(run: RunContext, call: ToolCall, parameters: Any) -> Ch
             call = replace(call, arguments=Text(outcome.arguments))
             parameters = parse_call(run, call)
         except Problem as problem:
-            await run.record(CallRefused(call.id, call.tool, Text(f"[A user hook changed the arguments. {problem}]")))
+            await run.record(CallRefused(call.id, call.tool, Text(INVALID_HOOK_CHANGE.text_for_model(problem))))
             return None
     if outcome.result is not None:
         await _supply_result(run, call, parameters, outcome)
@@ -57,7 +58,7 @@ async def _hooks_before_call(run: RunContext, call: ToolCall) -> HookOutcome:
     details = {"id": call.id, "tool": call.tool, "arguments": run.full_text(call.arguments)}
     outcome = await run.run_hooks("before_call", call.tool, call=details)
     if outcome.refusal:
-        await run.record(CallRefused(call.id, call.tool, Text(f"[A user hook denied this call: {outcome.refusal}]")))
+        await run.record(CallRefused(call.id, call.tool, Text(DENIED_BY_HOOK.text_for_model(outcome.refusal))))
     elif outcome.arguments and outcome.result is None and not run.is_replay:
         note = f"[A user hook changed the arguments of {call.tool} to {outcome.arguments}.]"
         await run.record(HarnessMessage(Text(note), f"{HOOK_REASON} changed the arguments"))

@@ -33,7 +33,7 @@ COMPUTED_SCRIPT = (
     "It runs {}, whose contents an agent has computed after it had read untrusted content, so that no call shows them."
 )
 DICTATED_SCRIPT = (
-    "It runs {}, in which an agent wrote `{}`. You have not written that, but untrusted content contains it."
+    "It runs {}, in which an agent wrote “{}”. You have not written that, but untrusted content contains it."
 )
 
 

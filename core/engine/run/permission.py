@@ -21,6 +21,7 @@ from core.domain.permissions import (
     is_stale,
 )
 from core.domain.problems import Problem
+from core.domain.refusals import DENIED, DENIED_WITH_REASON, INVALID_CHANGE, STALE_APPROVAL
 from core.domain.text import Text
 from core.engine.run.call_hooks import parse_call
 from core.engine.run.run_context import RunContext
@@ -30,14 +31,9 @@ from core.tools.tool_context import NO_GRANT, CallGrant
 
 PolicyCheck = Callable[[], Awaitable[PolicyDecision | None]]
 
-NOT_ALLOWED = "The user did not allow this."
-NOT_ALLOWED_HINT = "Do it another way, or ask what they want instead."
 CHANGED_NOTE = "[The user changed this call of {tool} before allowing it. It was run with: {arguments}]"
 CHANGED_REASON = "you changed the call before it ran: {tool} {object}"
 MAX_NOTE_CHARS = 4_000  # limit for the changed arguments in CHANGED_NOTE, which may contain the text of a whole file
-STALE_APPROVAL = (
-    "Not run: something has changed since the user approved this call. Call again to request approval again."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +114,11 @@ async def obtain_permission(
         shown = requests[review.name]
         unchanged = await review.evaluate()
         if isinstance(unchanged, NeedsApproval) and is_stale(shown, unchanged.request):
-            return review.refused(STALE_APPROVAL)
+            return review.refused(STALE_APPROVAL.text_for_model())
         try:
             review = review.changed(run.full_text(decision.arguments))
         except Problem as problem:
-            return review.refused(f"[The user changed this call. {problem}]")
+            return review.refused(INVALID_CHANGE.text_for_model(problem))
         policy_decision = await review.evaluate()
         new_request = policy_decision.request if isinstance(policy_decision, NeedsApproval) else None
         if new_request and review.name not in requests and covers_change(shown, new_request):
@@ -211,7 +207,7 @@ async def _recheck(review: _CallUnderReview) -> PermittedCall | CallRefused:
             return review.refused(reason, rule)
         case NeedsApproval(request=request):
             if is_stale(review.run.conversation.permissions.requests[review.name], request):
-                return review.refused(STALE_APPROVAL)
+                return review.refused(STALE_APPROVAL.text_for_model())
             return review.permitted(_approved_grant(request))
         case Allowed(argv=argv, read_only=read_only):
             return review.permitted(CallGrant(argv=argv, read_only=read_only))
@@ -224,4 +220,4 @@ def refusal_text(decision: PermissionDecided) -> str:
     if decision.decided_by != "user":
         return decision.reason.head
     reason = decision.reason.head
-    return f"{NOT_ALLOWED} Their reason: {reason}" if reason else f"{NOT_ALLOWED} {NOT_ALLOWED_HINT}"
+    return DENIED_WITH_REASON.text_for_model(reason) if reason else DENIED.text_for_model()

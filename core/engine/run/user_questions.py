@@ -14,6 +14,7 @@ from core.domain.question import (
     is_same_question,
     withdrawn_answer,
 )
+from core.domain.refusals import QUESTION_LIMIT
 from core.domain.text import Text
 from core.engine.run.question_slots import question_limit
 from core.engine.run.run_context import RunContext
@@ -103,7 +104,7 @@ def _earlier_answer(run: RunContext, question: Question) -> Answer | None:
 
 async def _decide_instead(run: RunContext, question: Question, call: ToolCall, limit: int) -> None:
     limit_text = "one question" if limit == 1 else f"{limit} questions"
-    message = f"[Not asked: this run is limited to {limit_text}. Decide yourself, and record the decision with decide.]"
+    message = QUESTION_LIMIT.text_for_model(limit_text)
     reason = f"the run is limited to {limit_text}"
     decision = DecisionMade(call.id, question.text, choice="left to the agent", reason=reason)
     await run.record(decision, CallRefused(call.id, call.tool, Text(message)))

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from core.domain.messages import Message
-from core.engine.run.permission import NOT_ALLOWED
+from core.domain.refusals import NOT_ALLOWED
 from core.engine.state.conversation import Conversation
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.catalogue import ASK, tool_named

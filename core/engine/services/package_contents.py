@@ -161,7 +161,7 @@ def _unused(root: Path, manifest: dict[str, Any]) -> Iterator[str]:
             paths = [paths]
         for path in paths if isinstance(paths, list) else ():
             if str(path).strip("./") != folder:
-                yield f"{path}: {key} are read from the folder `{folder}`"
+                yield f"{path}: {key} are read from the folder “{folder}”"
     commands = root / USER_FOLDER
     if any(commands.glob("*.toml")):
         yield f"{USER_FOLDER}/*.toml: commands are read from Markdown files"

@@ -132,7 +132,7 @@ def test_a_line_that_shows_what_it_runs_is_not_computed(command: str) -> None:
         ([call_reply("run", command=DECODE), call_reply("run", command="sh a.sh")], "has computed"),
         (
             [call_reply("write", path="c.sh", content="sh setup.sh now\n"), call_reply("run", command="sh c.sh")],
-            "an agent wrote `sh setup.sh now`",
+            "an agent wrote “sh setup.sh now”",
         ),
         *(
             ([call_reply("run", command=f"{ENCODED}; {first}"), call_reply("run", command=second)], "has computed")

@@ -331,6 +331,6 @@ def test_what_a_server_puts_into_a_message_does_not_pass_for_the_words_of_the_us
             reasons = [event.request.reason for event in events if isinstance(event, PermissionRequested)]
             assert "did not write: Water the plants." in reasons[1]
             assert "plants is a new file that you have not named" in reasons[2]
-            assert "You have not written `Water the plants.`" in reasons[3]
+            assert "You have not written “Water the plants.”" in reasons[3]
 
     run_bounded(test())

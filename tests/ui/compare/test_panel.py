@@ -14,6 +14,7 @@ from core.domain.steps import Step
 from core.timeline.run_alignment import Alignment, align_runs
 from core.timeline.used_knowledge import UsedKnowledge
 from tests.ui.hands import click, find, press
+from ui.base.tasks import UndoAction
 from ui.compare.lines import comparison_lines, is_equal
 from ui.compare.panel import ComparePanel
 from ui.compare.texts import accessible_line_text, pair_note
@@ -114,7 +115,7 @@ class Scene:
         self.picks.append(act)
         self.excluded.append(exclude)
 
-    def say(self, text: str, undo: Callable[[], None] | None = None) -> None:
+    def say(self, text: str, undo: UndoAction | None = None) -> None:
         self.told.append(text)
 
     def row(self, name: str) -> SessionRow:

@@ -67,6 +67,18 @@ def test_arrows_skip_headings_and_enter_opens(panel: SessionsPanel, qtbot: QtBot
     assert current(panel) == "a"
 
 
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_the_status_stays_visible_beside_a_long_folder(panel: SessionsPanel, look: Look, scale: float) -> None:
+    panel.restyle(Look(look.theme, load_fonts(scale)))
+    panel.resize(round(264 * scale), 600)
+    pictures = []
+    for steps in (12, 13):  # at the end of the line
+        long_row = row("a", "interrupted", folder="/srv/" + "w" * 40, imported_from="Claude Code:7f", steps=steps)
+        panel.show_sessions([long_row])
+        pictures.append(view(panel).viewport().grab().toImage())
+    assert pictures[0] != pictures[1]
+
+
 def test_click_opens_a_row_and_no_heading(panel: SessionsPanel, qtbot: QtBot) -> None:
     panel.show_sessions([row("a"), row("b", age=2 * MINUTE)])
     met: list[str] = []

@@ -18,6 +18,7 @@ from core.domain.problems import ErrorDetails, Problem
 from core.store.usage import UsageRow
 from core.timeline.usage_totals import group_usage
 from tests.ui.hands import click, find, press
+from ui.base.tasks import UndoAction
 from ui.style.theme import Look
 from ui.usage.bars import make_bars, ranked_models, ticks
 from ui.usage.formatting import OTHER_MODELS
@@ -57,7 +58,7 @@ class Recorder:
         except Problem as problem:
             self.told.append(problem.details)
 
-    def say(self, text: str, undo: Callable[[], None] | None = None) -> None:
+    def say(self, text: str, undo: UndoAction | None = None) -> None:
         self.said.append(text)
 
 
