@@ -1,10 +1,12 @@
 """The transcript that a review reads: which lines are kept, and how long ones are cut."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from core.domain.event_values import ToolCall
 from core.domain.events import EventRecord, Replied, RunEnded, SessionEvent, ToolReturned, UserMessage
+from core.domain.redact import Redactor
 from core.domain.text import Text
 from core.learning.transcript import AGENT, ARGUMENTS, BUDGET, OUTPUT, USER, transcript
 
@@ -12,10 +14,12 @@ LONG = "😀é漢" * 4_000
 LIMITS = (USER, AGENT, ARGUMENTS, OUTPUT)
 
 
-def lines_of(*events: SessionEvent, budget: int = BUDGET) -> tuple[str, list[dict[str, Any]]]:
+def lines_of(
+    *events: SessionEvent, budget: int = BUDGET, redact: Callable[[str], str] = str
+) -> tuple[str, list[dict[str, Any]]]:
     """Return the transcript of the events as text, and its parsed lines."""
     records = [EventRecord("s1", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
-    text = transcript(records, lambda text: text.head, str, budget)
+    text = transcript(records, lambda text: text.head, redact, budget)
     return text, [json.loads(line) for line in text.splitlines()]
 
 
@@ -59,3 +63,12 @@ def test_long_texts_are_cut_in_the_middle_at_whole_characters() -> None:
     ):
         start, end = text.split(" […] ")
         assert LONG.startswith(start) and LONG.endswith(end) and limit - 2 <= len(start + end) <= limit + 2
+
+
+def test_a_key_at_the_position_of_a_cut_is_removed_whole() -> None:
+    key = "my0wn-pr0vider-key-without-format"
+    for before in (USER * 2 // 3 - 10, 4_000 - USER // 3 - 10):
+        text = "x" * before + key + "y" * (4_000 - before - len(key))
+        assert key[:10] in lines_of(UserMessage(Text(text)))[0] or key[-10:] in lines_of(UserMessage(Text(text)))[0]
+        removed = lines_of(UserMessage(Text(text)), redact=Redactor([key]).redact)[0]
+        assert all(key[at : at + 6] not in removed for at in range(len(key) - 5))
