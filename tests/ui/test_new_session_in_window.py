@@ -276,6 +276,23 @@ def set_options(dialog: RunOptionsDialog) -> bool:
     return "a number from 0" in find(dialog, QLabel, "options.error").text() and temperature.hasFocus()
 
 
+async def choose_options(window: MainWindow, limits: QPushButton) -> None:
+    """Set the options of the run, and see that the dialog shows them again."""
+    click(limits)
+    options = await until(lambda: window.findChild(RunOptionsDialog), "the options")
+    await until(options.isActiveWindow, "the active dialog")  # or it takes the focus after it is closed
+    assert set_options(options)
+    temperature = find(options, QLineEdit, "options.temperature")
+    temperature.setText("0.2")
+    press(temperature, Qt.Key.Key_Return)
+    await until(lambda: limits.text() == CHOSEN, "the options")
+    await until(lambda: not window.findChildren(RunOptionsDialog), "the closed dialog")
+    click(limits)
+    again = await until(lambda: window.findChild(RunOptionsDialog), "the options again")
+    assert find(again, QPlainTextEdit, "options.checks").toPlainText().split("\n") == list(CHECKS)
+    press(again, Qt.Key.Key_Escape)
+
+
 def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, home: Path, tmp_path: Path) -> None:
     folder, note = tmp_path / "work", tmp_path / "note.txt"
     folder.mkdir()
@@ -300,19 +317,7 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         assert mode.text() == "Plan only"
         limits = find(window.start, QPushButton, "start.options")
         await until(lambda: limits.text() == "60 turns", "the limits of the settings")
-        click(limits)
-        options = await until(lambda: window.findChild(RunOptionsDialog), "the options")
-        await until(options.isActiveWindow, "the active dialog")  # or it takes the focus after it is closed
-        assert set_options(options)
-        temperature = find(options, QLineEdit, "options.temperature")
-        temperature.setText("0.2")
-        press(temperature, Qt.Key.Key_Return)
-        await until(lambda: limits.text() == CHOSEN, "the options")
-        await until(lambda: not window.findChildren(RunOptionsDialog), "the closed dialog")
-        click(limits)
-        again = await until(lambda: window.findChild(RunOptionsDialog), "the options again")
-        assert find(again, QPlainTextEdit, "options.checks").toPlainText().split("\n") == list(CHECKS)
-        press(again, Qt.Key.Key_Escape)
+        await choose_options(window, limits)
         await until(find(window, QComboBox, "start.model").count, "the model of the settings")
         window.start.choose_folder(str(folder))
         form.attached.add_paths([str(note)])
