@@ -12,6 +12,10 @@ from core.store.rule_store import RuleStore
 PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # paths of pipes that a shell passes, as for `<(command)`
 
 
+class UsageProblem(Problem):
+    """The arguments of a command contradict each other, or one is missing. The exit code is that of a usage error."""
+
+
 @dataclass(frozen=True, slots=True)
 class Invocation:
     """A call of a command: its arguments, its output and the engine it runs on.
