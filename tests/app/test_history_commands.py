@@ -223,7 +223,8 @@ def test_runs_are_rated_and_queried(typed: Typed, session: str) -> None:
     assert typed("failures", "--repeated") == 0 and typed.out == "No repeated errors.\n"
     assert typed("run", "Do it", "--script", "script.json", "--mode", "auto") == 0
     assert typed("failures", "--repeated") == 0 and "2 × in 2 runs  read" in typed.out
-    assert typed("show", session, "--failures") == 0 and "missing.txt" in typed.out and "Missed one" in typed.out
+    assert typed("show", session, "--failures") == 0 and "missing.txt" in typed.out
+    assert "\nrun 1 done, rated bad: Missed one\n" in typed.out
     assert typed("show", session, "--failures", "--json") == 0 and typed.lines[0]["tool"] == "read"
     assert typed("show", session, "--report") == 0 and "Rating: bad." in typed.out and "file a.txt" in typed.out
     assert typed("show", session, "--report", "--json") == 0 and typed.lines[0]["run"]["effective_rating"] == "bad"
