@@ -283,7 +283,7 @@ def test_V11_errors_that_differ_in_numbers_and_names_are_the_same() -> None:
     alike = (
         ["line 12: '/tmp/a.py' is bad", "line 99: '/home/b.py' is bad", "something else"],
         ["There is no file a-1.txt. The folder has: b.md, c.tar.gz.", "There is no file x/y.rs. The folder has: z.md."],
-        ["src/a.c:3:1: error: unknown type", "lib/deep/b.c:41: error: unknown type", "src/a.c:3:1: error: no type"],
+        ["src/a.c:3:1: error: unknown type", "lib/deep/b.c:41:7: error: unknown type", "src/a.c:3:1: error: no type"],
         ["commit 1a2b3c4d5e6f7a8b is gone", "commit fedcba9876543210 is gone", "commit is gone"],
         ["“Größe.txt” is 3.5 MB", "“b” is 12 MB", "“b” is 12 kB", "b.txt cannot be read", "It is not allowed"],
     )
