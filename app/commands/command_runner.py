@@ -40,9 +40,7 @@ async def run_command(services: Services, home: Path, args: argparse.Namespace, 
                 "It runs a command and has no window.",
                 "Wait until it is done, or choose another folder with --data-dir.",
             )
-        context = Invocation(
-            engine=services.engine, args=args, out=out, folder=folder, data_folder=home, rules=services.rules
-        )
+        context = Invocation(engine=services.engine, args=args, out=out, folder=folder, data_folder=home)
         return await command_function(args.command)(context)
     except UsageProblem as problem:
         out.print_error(problem.details)

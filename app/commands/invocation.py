@@ -7,7 +7,6 @@ from pathlib import Path
 from app.process.output import Output
 from core.domain.problems import Problem
 from core.engine.api.engine import Engine
-from core.store.rule_store import RuleStore
 
 PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # paths of pipes that a shell passes, as for `<(command)`
 
@@ -31,7 +30,6 @@ class Invocation:
     out: Output
     folder: Path
     data_folder: Path
-    rules: RuleStore
 
     def path(self, name: str) -> Path:
         """Return the path in the argument `name`; a relative path starts at the current folder of the terminal."""
