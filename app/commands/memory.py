@@ -11,7 +11,7 @@ from app.commands.memory_index import memory_index
 from app.process.exit_codes import DONE
 from app.process.output import ascii_json, iso_time, plural
 from core.domain.clock import SECOND
-from core.domain.memory import Memory, MemoryChange, MemoryScope, MemoryStatus
+from core.domain.memory import FIELDS, MARKS, Memory, MemoryChange, MemoryScope, MemoryStatus
 from core.domain.memory_marks import EXPIRES, USER_RATING, UserRating, join_tags, marks_of, tags_of
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal, SkillResult
@@ -87,7 +87,7 @@ def _describe(details: MemoryDetails) -> Iterator[str]:
     yield _memory_line(details.listed)
     for name, text in (
         ("for", f"{content.scope} {content.scope_id}".strip()),
-        *content.fields.items(),
+        *((name, content.fields.get(name, "")) for name in (*FIELDS[content.kind], *MARKS)),
         ("context", content.context.replace("\n", "\n    ")),
     ):
         if text and text not in content.text:

@@ -116,6 +116,17 @@ def test_memories_of_a_folder_are_listed_and_found(run_command: Typed, tmp_path:
     assert "learned 1" in run_command("memory", "log") and run_command("memory", "tidy") == "Archived 0 memories.\n"
 
 
+def test_an_outcome_shows_the_fields_of_its_kind_and_its_marks(run_command: Typed, tmp_path: Path) -> None:
+    calls = (call_reply("write", path="a.txt", content="a"), call_reply("read", path="missing.txt"))
+    (tmp_path / "work" / "script.json").write_text(scripted_replies(*calls, {"text": "ok"}))
+    run_command("run", "Write a.", "--script", "script.json", "--mode", "auto")
+    (outcome,) = run_command.rows("list", "--kind", "outcome")
+    run_command("memory", "edit", str(outcome["id"]), "--tag", "letters")
+    shown = run_command("memory", "show", str(outcome["id"]))
+    assert "\n  tools: write 1, read 1\n" in shown and "\n  tags: letters\n" in shown
+    assert "  least: " not in shown and "  run: " not in shown  # stored for later lessons
+
+
 def test_everything_forgotten_with_a_session_is_listed(run_command: Typed, tmp_path: Path) -> None:
     facts = ("The key lies under the pot.", "Bread is baked on Mondays.")
     calls = (call_reply("remember", kind="knowledge", text=text) for text in facts)
