@@ -11,7 +11,7 @@ from app.commands.memory_index import memory_index
 from app.process.exit_codes import DONE
 from app.process.output import ascii_json, iso_time, plural
 from core.domain.clock import SECOND
-from core.domain.memory import FIELDS, MARKS, Memory, MemoryChange, MemoryScope, MemoryStatus
+from core.domain.memory import FIELDS, MARKS, Memory, MemoryChange, MemoryScope, MemoryStatus, sentence
 from core.domain.memory_marks import EXPIRES, USER_RATING, UserRating, join_tags, marks_of, tags_of
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal, SkillResult
@@ -55,8 +55,8 @@ async def _search(context: Invocation) -> None:
 async def _add(context: Invocation) -> None:
     args = context.args
     parts = {name: getattr(args, name) for name in ("when", "do", "what", "why", "instead") if getattr(args, name)}
-    if not (args.text or parts):
-        fix = "Give a TEXT, or the fields of a heuristic or an anti-pattern, such as --when and --do."
+    if not (args.text or sentence(args.kind, parts)):
+        fix = "Give a TEXT, or --when and --do of a heuristic, or --what of an anti-pattern."
         raise UsageProblem("There is nothing to remember.", "", fix)
     scope, scope_id = _chosen_scope(context)
     result = await context.engine.memory.add(

@@ -80,11 +80,8 @@ def test_empty_text_is_not_saved_as_a_memory(run_command: Typed) -> None:
         assert "not empty" in run_command("memory", "add", "The port is 8080.", option, "", code=USAGE)
         assert "not empty" in run_command("memory", "list", option, " ", code=USAGE)
     assert "not empty" in run_command("memory", "add", "", code=USAGE)
-    for kind in "knowledge", "heuristic":
-        assert "such as --when and --do." in run_command("memory", "add", "--kind", kind, code=USAGE)
-    assert "or give when and do." in run_command(
-        "memory", "add", "--kind", "heuristic", "--when", "it rains", code=FAILED
-    )
+    for options in (), ("--kind", "heuristic", "--when", "it rains"), ("--kind", "anti-pattern", "--why", "it fails"):
+        assert "--when and --do of a heuristic" in run_command("memory", "add", *options, code=USAGE)
     assert run_command.rows("list") == []
 
 
