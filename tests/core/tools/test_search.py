@@ -53,7 +53,7 @@ def test_lines_with_their_numbers(tmp_path: Path, engine: str | None) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_files_that_are_too_large_to_search_are_named(tmp_path: Path, engine: str | None) -> None:
-    """No match in them must not be mistaken for none: the agent is told how to search them."""
+    """A match in one of them must not go unnoticed, so the result says how to search it."""
     create_file(tmp_path, "a.txt", "a needle\n")
     note = "not searched, because larger than 8 MiB: {}; use grep in a command]"
     for name in ("b.log", "c.log", "d.log", "ü/e.log"):
