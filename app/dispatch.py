@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # Attempts, 20 ms apart, to reach a process that may be opening or closing the data folder, which can take seconds.
 ATTEMPTS = 500
 DATA_DIR = "--data-dir"
-NO_FOLDER = ErrorDetails("The value of --data-dir is empty.", "", "Name a folder, or leave --data-dir out.")
 EMPTY_TASK = ErrorDetails("The task is empty.", "Standard input is empty.", "Pipe a text into it.")
 RUN_VARIABLES = {  # the environment variables with defaults for options of `run`
     "JOURNEYMAN_MODEL": "--model",
@@ -50,9 +49,6 @@ def dispatch(argv: list[str]) -> int:
         args = parse(argv)
     except UsageError as error:
         out.print_usage_error(error.details, error.usage)
-        return USAGE
-    if args.data_dir == "":
-        out.print_error(NO_FOLDER)
         return USAGE
     folder = data_folder.data_folder(args.data_dir)
     return _exit_code(folder, out, partial(_run_parsed, argv, args, folder, out))

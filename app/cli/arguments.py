@@ -51,7 +51,7 @@ def parser() -> CommandParser:
     safe = "Start in safe mode: no hooks, schedules, MCP servers or project instructions, and the default window layout"
     top.add_argument("--safe", action="store_true", help=safe)
     # A hidden option that passes on secrets and standard input to the process that runs the command.
-    top.add_argument("--given", action="append", default=[], help=argparse.SUPPRESS)
+    top.add_argument("--given", type=str, action="append", default=[], help=argparse.SUPPRESS)
     top.help_sections = SECTIONS
     add = top.group("command")
     add_runs(add)

@@ -1,6 +1,7 @@
 """The argument parser of every command: short usage lines, grouped help, and suggestions for misspelled words."""
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
@@ -9,6 +10,8 @@ from textwrap import fill
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from core.domain.problems import ErrorDetails
+
+ALTERNATIVES = re.compile("one of the arguments (.+) is required")  # the message of argparse for a required group
 
 AddCommand: TypeAlias = "Callable[[str, str], CommandParser]"
 
@@ -41,7 +44,11 @@ class CommandParser(argparse.ArgumentParser):
 
     The process that holds the data folder also parses commands of other terminals, so it must survive a typo.
 
+    An empty value is refused, because in a script it mostly comes from a variable that is not set. An argument with
+    `type=str` accepts it.
+
     Attributes:
+        missing_hint: The hint if a required argument is missing; if empty, it points to `--help`.
         commands: The subcommands by name.
         help_sections: The sections of `--help` with subcommands; if empty, there is one section, `Commands`.
     """
@@ -52,6 +59,7 @@ class CommandParser(argparse.ArgumentParser):
         super().__init__(**kwargs)
         self.commands: dict[str, CommandParser] = {}
         self.help_sections: Sequence[HelpSection] = ()
+        self.missing_hint = ""
         self._default_command = ""
         self._command_choice: argparse.Action | None = None  # the argument that names the subcommand
         self.color = False  # Python 3.14 would color the help, but not the lines that this class formats
@@ -89,7 +97,9 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(argv, namespace)
 
     def error(self, message: str) -> NoReturn:
-        self.refuse(f"{message[:1].upper()}{message[1:]}.")
+        if alternatives := ALTERNATIVES.fullmatch(message):
+            message = f"{' or '.join(alternatives[1].split())} is required"
+        self.refuse(f"{message[:1].upper()}{message[1:]}.", self.missing_hint if "required" in message else "")
 
     def refuse(self, message: str, hint: str = "") -> NoReturn:
         """Raise a UsageError. The default hint points to `--help`."""
@@ -163,6 +173,13 @@ class CommandParser(argparse.ArgumentParser):
 
     def _exclusive_groups(self) -> list[ExclusiveGroup]:
         return [ExclusiveGroup(group.required, group._group_actions) for group in self._mutually_exclusive_groups]
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Return the values of an argument from the words given for it. Overrides a private method of argparse."""
+        may_be_empty = action.type or action.choices or action.nargs == argparse.REMAINDER
+        if not may_be_empty and any(not word.strip() for word in arg_strings):
+            raise argparse.ArgumentError(action, "expected a text that is not empty")
+        return super()._get_values(action, arg_strings)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Check a value against the choices of its argument. Overrides a private method that argparse calls."""

@@ -4,7 +4,7 @@ import argparse
 
 from app.cli.command_parser import AddCommand
 from app.cli.json_option import json_option
-from app.cli.value_types import nonempty_name, whole_number
+from app.cli.value_types import whole_number
 from core.domain.memory import MEMORY_KINDS
 
 
@@ -85,20 +85,21 @@ def _edit_and_undo(action: AddCommand) -> None:
 
 def _tag_and_expiry(command: argparse.ArgumentParser) -> None:
     tag_help = "A word to find it by; repeatable, and '' for none"
-    command.add_argument("--tag", metavar="TAG", action="append", default=None, help=tag_help)
+    command.add_argument("--tag", type=str, metavar="TAG", action="append", default=None, help=tag_help)
     expires_help = "Until when it is true: a date, a number of days such as 30d, or never"
     command.add_argument("--expires", metavar="DATE", default=None, help=expires_help)
 
 
 def _forget_and_rate(action: AddCommand) -> None:
     forget = action("forget", "Forget a memory, or everything learned from a session or for a folder.")
-    forget.add_argument("memory", metavar="MEMORY", nargs="?", default="", help="The ID, or its first characters")
+    what = forget.add_mutually_exclusive_group(required=True)
+    what.add_argument("memory", metavar="MEMORY", nargs="?", default="", help="The ID, or its first characters")
     permanent_help = "Delete it with all of its versions; it cannot be restored"
     forget.add_argument("--permanently", action="store_true", help=permanent_help)
     session_help = "Everything learned from this session"
-    forget.add_argument("--session", type=nonempty_name, metavar="SESSION", default=None, help=session_help)
+    what.add_argument("--session", metavar="SESSION", default=None, help=session_help)
     folder_help = "Everything learned for this folder"
-    forget.add_argument("--folder", type=nonempty_name, metavar="DIR", default=None, help=folder_help)
+    what.add_argument("--folder", metavar="DIR", default=None, help=folder_help)
     rate = action("rate", "Say whether a memory helps. One that does not is no longer added to any context.")
     _named(rate)
     rate.add_argument("rating", choices=("good", "bad", "none"), help="Your rating; none removes it")
@@ -127,7 +128,7 @@ def _scope(command: argparse.ArgumentParser, purpose: str) -> None:
         ("agent", "NAME", "for this agent profile"),
         ("session", "SESSION", "for this session, or from it"),
     ):
-        scope.add_argument(f"--{name}", type=nonempty_name, metavar=metavar, default=None, help=f"{purpose} {text}")
+        scope.add_argument(f"--{name}", metavar=metavar, default=None, help=f"{purpose} {text}")
 
 
 def _named(command: argparse.ArgumentParser) -> None:

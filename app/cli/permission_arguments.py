@@ -6,7 +6,7 @@ from typing import get_args
 from app.cli.command_parser import AddCommand
 from app.cli.json_option import json_option
 from app.cli.run_arguments import mode_option
-from app.cli.value_types import nonempty_text, option_number
+from app.cli.value_types import option_number
 from core.domain.modes import DEFAULT_MODE
 from core.domain.permissions import RuleScope
 from core.domain.rules import Effect
@@ -21,9 +21,7 @@ def add_permissions(add: AddCommand) -> None:
     answer = add("answer", "Answer a question.")
     answer.add_argument("question", metavar="ID", help="The ID of the question, as `pending` shows it")
     reply = answer.add_mutually_exclusive_group(required=True)
-    reply.add_argument(
-        "text", type=nonempty_text, metavar="TEXT", nargs="?", default=None, help="The answer in your own words"
-    )
+    reply.add_argument("text", metavar="TEXT", nargs="?", default=None, help="The answer in your own words")
     reply.add_argument(
         "--option", type=option_number, metavar="N", default=0, help="Choose this option, counted from 1"
     )
@@ -43,7 +41,7 @@ def add_permissions(add: AddCommand) -> None:
     )
     choice.add_argument("--change", metavar="TEXT", help=change_help)
     deny = _request(add, "deny", "Deny a permission request.")
-    deny.add_argument("--reason", metavar="TEXT", default="", help="Tell the model why")
+    deny.add_argument("--reason", type=str, metavar="TEXT", default="", help="Tell the model why")
     _rules(add)
     _trust(add)
     _unreviewed(add)

@@ -4,7 +4,7 @@ import argparse
 
 from app.cli.command_parser import AddCommand
 from app.cli.json_option import json_option
-from app.cli.value_types import duration, nonempty_text, nonnegative_number, whole_number
+from app.cli.value_types import duration, nonnegative_number, whole_number
 from core.domain.modes import DEFAULT_MODE, MODE_LABELS, MODES, Mode
 from core.domain.schedule import MISSED_POLICIES
 
@@ -40,7 +40,7 @@ def add_runs(add: AddCommand) -> None:
 def _run(add: AddCommand) -> None:
     run = add("run", "Start a session with a task and follow it to its end.")
     run.epilog = EXAMPLES.format(EXIT_CODES)
-    run.add_argument("task", type=nonempty_text, metavar="TASK", help="What to do; - reads it from standard input")
+    run.add_argument("task", metavar="TASK", help="What to do; - reads it from standard input")
     run.add_argument("-C", dest="folder", metavar="DIR", default=".", help="Work in DIR (default: the current folder)")
     _model(run)
     agent_help = (
@@ -56,12 +56,12 @@ def _run(add: AddCommand) -> None:
         "A command that must succeed before the run counts as done; repeatable. If it fails, the agent reads its output"
         " and continues, at most twice. The result rates the run"
     )
-    run.add_argument("--check", type=nonempty_text, action="append", default=[], metavar="COMMAND", help=check_help)
+    run.add_argument("--check", action="append", default=[], metavar="COMMAND", help=check_help)
     seal_help = (
         "Files that the run must not change, such as the tests of --check: a path, a folder or a glob pattern;"
         " repeatable. If it does, it has to revert them before it counts as done"
     )
-    run.add_argument("--seal", type=nonempty_text, action="append", default=[], metavar="PATTERN", help=seal_help)
+    run.add_argument("--seal", action="append", default=[], metavar="PATTERN", help=seal_help)
     schema_help = "The final reply must be JSON that matches the JSON Schema in FILE"
     run.add_argument("--schema", metavar="FILE", help=schema_help)
     run.add_argument("--script", metavar="FILE", help="Play a script of replies instead of calling a model")
@@ -191,7 +191,7 @@ def _schedule(add: AddCommand) -> None:
     action = schedule.group(default="list")
     json_option(action("list", "List the schedules."))
     new = action("add", "Add a schedule. It starts sessions while the window is open or `schedule watch` runs.")
-    new.add_argument("task", type=nonempty_text, metavar="TASK", help="What to do; - reads it from standard input")
+    new.add_argument("task", metavar="TASK", help="What to do; - reads it from standard input")
     new.add_argument("-C", dest="folder", metavar="DIR", default=".", help="Work in DIR (default: the current folder)")
     new.add_argument("--at", metavar="TIME", default="", help="First at TIME: 18:30, or '2030-01-31 18:30'")
     new.add_argument("--every", metavar="INTERVAL", default="", help="Repeat every 15m, 2h, 1d or 1w (default: once)")

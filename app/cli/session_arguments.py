@@ -69,8 +69,10 @@ def _statistics(add: AddCommand) -> None:
     rate = add("rate", "Rate a run. Ratings are what memories and skills are measured by.")
     rate.add_argument("session", metavar="SESSION")
     rate.add_argument("rating", choices=("good", "bad", "none"), help="none removes the rating")
-    rate.add_argument("--note", metavar="TEXT", help="The reason (default: as rated before)")
-    rate.add_argument("--tag", action="append", metavar="TAG", help="A tag; repeatable (default: as rated before)")
+    rate.add_argument("--note", type=str, metavar="TEXT", help="The reason (default: as rated before)")
+    rate.add_argument(
+        "--tag", type=str, action="append", metavar="TAG", help="A tag; repeatable (default: as rated before)"
+    )
     rate.add_argument("--run", type=whole_number, default=0, metavar="N", help="Rate run N (default: the last)")
 
 
@@ -97,6 +99,10 @@ def _fork(add: AddCommand) -> None:
 def _rewind(add: AddCommand) -> None:
     rewind = add("rewind", "Revert the files that the agent changed to their state after a step.")
     rewind.add_argument("session", metavar="SESSION")
+    rewind.missing_hint = (
+        "Name a step that `journeyman show SESSION` lists: `journeyman rewind SESSION --to STEP`. 0 is before the "
+        "first step, and --undo undoes the last rewind."
+    )
     target = rewind.add_mutually_exclusive_group(required=True)
     target.add_argument(
         "--to", type=whole_number, default=None, metavar="STEP", help="After this step; 0 is before the first"

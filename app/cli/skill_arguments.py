@@ -56,7 +56,7 @@ def _versions(action: AddCommand) -> None:
     save.add_argument("source", metavar="FILE", help="The new text of its SKILL.md; - reads it from standard input")
     base_help = "The version that the text was made from (default: the newest)"
     save.add_argument("--base", type=int, metavar="VERSION", help=base_help)
-    save.add_argument("--note", metavar="TEXT", default="", help="A note that is kept with the version")
+    save.add_argument("--note", type=str, metavar="TEXT", default="", help="A note that is kept with the version")
     json_option(save)
     export = _named(action("export", "Export a skill to a folder or a zip file."))
     export.add_argument("to", metavar="PATH", help="A folder, or a file name that ends in .zip")

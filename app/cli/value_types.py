@@ -56,12 +56,6 @@ def option_number(text: str) -> int:
     return number
 
 
-def nonempty_text(text: str) -> str:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("expected a text that is not empty")
-    return text
-
-
 def duration(text: str) -> float:
     """Return the seconds of a duration such as `90s`, `10m` or `2h`."""
     match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhd])", text)
@@ -85,9 +79,3 @@ def header(text: str) -> Header:
     if not colon or not name.strip():
         raise argparse.ArgumentTypeError("expected 'Name: value'")
     return Header(name.strip(), value.strip())
-
-
-def nonempty_name(text: str) -> str:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("expected a name")
-    return text

@@ -5,10 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from types import MappingProxyType
 
-from app.commands.invocation import Invocation
+from app.commands.invocation import Invocation, UsageProblem
 from app.process.exit_codes import DONE, FAILED
 from core.agents.known_agents import install_command
-from core.domain.problems import Problem
 from core.domain.visible import visible
 
 
@@ -70,7 +69,7 @@ async def _set(context: Invocation) -> int:
     session = context.session_id()
     if args.setting:
         if not args.value:
-            raise Problem("The value is missing.", "", f"See the choices: journeyman agents set {args.session}")
+            raise UsageProblem("The value is missing.", "", f"See the choices: journeyman agents set {args.session}")
         await agents.change_setting(session, args.setting, args.value)
     for setting in await agents.session_settings(session):
         values = ", ".join(option.value for option in setting.options)

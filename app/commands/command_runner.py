@@ -6,7 +6,7 @@ from pathlib import Path
 from app.cli.arguments import parser
 from app.cli.command_parser import UsageError
 from app.commands.command_table import COMMANDS, command_function
-from app.commands.invocation import Invocation
+from app.commands.invocation import Invocation, UsageProblem
 from app.process.command_server import CommandRunner
 from app.process.crash import report_error
 from app.process.exit_codes import FAILED, USAGE, WAITING
@@ -40,10 +40,11 @@ async def run_command(services: Services, home: Path, args: argparse.Namespace, 
                 "It runs a command and has no window.",
                 "Wait until it is done, or choose another folder with --data-dir.",
             )
-        context = Invocation(
-            engine=services.engine, args=args, out=out, folder=folder, data_folder=home, rules=services.rules
-        )
+        context = Invocation(engine=services.engine, args=args, out=out, folder=folder, data_folder=home)
         return await command_function(args.command)(context)
+    except UsageProblem as problem:
+        out.print_error(problem.details)
+        return USAGE
     except UnresolvedCallsError as unresolved:
         out.print_error(unresolved.details)
         return WAITING

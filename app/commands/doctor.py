@@ -170,7 +170,7 @@ def _check_computer(context: Invocation) -> Iterator[HealthCheck]:
     )
     if sys.platform == "linux":
         yield check_notifications()
-    if error := context.rules.read().error:
+    if error := context.engine.rules().error:
         yield _failed("Rules", replace(error, fix="Revoke it: journeyman rules revoke ID"))
 
 

@@ -82,7 +82,9 @@ async def show_runs(context: Invocation, session: str) -> int:
                 mark = "  ← the first that was not recovered from" if call == cause else ""
                 context.out.write(f"run {run.number}, event {call.seq}: {call_line(call)}{mark}")
         if run.failed and not context.args.json:
-            context.out.write(f"run {run.number} {run.status}: {run.reason or run.note.head}")
+            rated = ", rated bad" if run.effective_rating == "bad" else ""
+            reason = run.note.head or run.reason
+            context.out.write(f"run {run.number} {run.status}{rated}{f': {reason}' if reason else ''}")
     return DONE
 
 

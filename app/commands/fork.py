@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from app.commands.invocation import Invocation
+from app.commands.invocation import Invocation, UsageProblem
 from app.commands.run_follower import RunFollower, follow_started
 from app.process.exit_codes import DONE
 from core.domain.events import RunStarted, SessionEvent
@@ -61,16 +61,16 @@ async def _prepare_rerun(context: Invocation, session: str) -> PreparedFork | No
 
 
 def _check_options(args: argparse.Namespace) -> None:
-    """Raise Problem for options that contradict each other."""
+    """Raise UsageProblem for options that contradict each other."""
     if not args.retry:
         if args.model or args.script:
-            raise Problem("--model needs --retry.", "A fork keeps its model.", "Add --retry.")
+            raise UsageProblem("--model needs --retry.", "A fork keeps its model.", "Add --retry.")
         if args.without:
-            raise Problem("--without needs --retry.", "A fork keeps its memories and skills.", "Add --retry.")
+            raise UsageProblem("--without needs --retry.", "A fork keeps its memories and skills.", "Add --retry.")
     repeats = args.edit or args.retry
     misplaced = args.at is not None if repeats else args.run
     if misplaced:
-        raise Problem("--at and --run name two places.", "", "Use --at STEP, or --run N with --edit or --retry.")
+        raise UsageProblem("--at and --run name two places.", "", "Use --at STEP, or --run N with --edit or --retry.")
 
 
 async def _resolve_item(context: Invocation, session: str, name: str) -> str:

@@ -3,9 +3,9 @@
 from datetime import datetime
 from pathlib import Path
 
-from app.commands.invocation import Invocation
-from app.process.exit_codes import DONE, FAILED, USAGE
-from core.domain.problems import ErrorDetails, Problem
+from app.commands.invocation import Invocation, UsageProblem
+from app.process.exit_codes import DONE, FAILED
+from core.domain.problems import Problem
 from core.exchange.session_importer import SessionImportResult
 
 
@@ -15,8 +15,7 @@ async def import_sessions(context: Invocation) -> int:
         return await _list_transcripts(context)
     if not args.files:
         fix = "Name a file, or list the transcripts on this computer with --found."
-        context.out.print_error(ErrorDetails("There is nothing to import.", "", fix))
-        return USAGE
+        raise UsageProblem("There is nothing to import.", "", fix)
     code = DONE
     for name in args.files:
         path = context.path(name)

@@ -7,9 +7,12 @@ from pathlib import Path
 from app.process.output import Output
 from core.domain.problems import Problem
 from core.engine.api.engine import Engine
-from core.store.rule_store import RuleStore
 
 PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # paths of pipes that a shell passes, as for `<(command)`
+
+
+class UsageProblem(Problem):
+    """The arguments of a command contradict each other, or one is missing. The exit code is that of a usage error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,6 @@ class Invocation:
     out: Output
     folder: Path
     data_folder: Path
-    rules: RuleStore
 
     def path(self, name: str) -> Path:
         """Return the path in the argument `name`; a relative path starts at the current folder of the terminal."""

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from functools import partial
 from types import MappingProxyType
 
-from app.commands.invocation import Invocation
+from app.commands.invocation import Invocation, UsageProblem
 from app.commands.mcp_serve import serve
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import plural
@@ -50,7 +50,7 @@ async def _add(context: Invocation) -> int:
     if args.program.startswith(("http://", "https://")):
         if args.args:
             fix = "Put options before the name: journeyman mcp add --key Authorization NAME URL"
-            raise Problem(f"A URL has no arguments, such as {args.args[0]!r}.", "They would have no effect.", fix)
+            raise UsageProblem(f"A URL has no arguments, such as {args.args[0]!r}.", "They would have no effect.", fix)
         server = McpServerSettings(name=args.name, variables=variables, url=args.program, allow_http=args.allow_http)
     else:
         server = McpServerSettings(name=args.name, variables=variables, command=args.program, args=tuple(args.args))

@@ -6,12 +6,12 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from app.commands.invocation import Invocation
+from app.commands.invocation import Invocation, UsageProblem
 from app.commands.memory_index import memory_index
 from app.process.exit_codes import DONE
 from app.process.output import ascii_json, iso_time, plural
 from core.domain.clock import SECOND
-from core.domain.memory import Memory, MemoryChange, MemoryScope, MemoryStatus
+from core.domain.memory import FIELDS, MARKS, Memory, MemoryChange, MemoryScope, MemoryStatus, sentence
 from core.domain.memory_marks import EXPIRES, USER_RATING, UserRating, join_tags, marks_of, tags_of
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal, SkillResult
@@ -55,6 +55,9 @@ async def _search(context: Invocation) -> None:
 async def _add(context: Invocation) -> None:
     args = context.args
     parts = {name: getattr(args, name) for name in ("when", "do", "what", "why", "instead") if getattr(args, name)}
+    if not (args.text or sentence(args.kind, parts)):
+        fix = "Give a TEXT, or --when and --do of a heuristic, or --what of an anti-pattern."
+        raise UsageProblem("There is nothing to remember.", "", fix)
     scope, scope_id = _chosen_scope(context)
     result = await context.engine.memory.add(
         args.text,
@@ -84,7 +87,7 @@ def _describe(details: MemoryDetails) -> Iterator[str]:
     yield _memory_line(details.listed)
     for name, text in (
         ("for", f"{content.scope} {content.scope_id}".strip()),
-        *content.fields.items(),
+        *((name, content.fields.get(name, "")) for name in (*FIELDS[content.kind], *MARKS)),
         ("context", content.context.replace("\n", "\n    ")),
     ):
         if text and text not in content.text:
@@ -127,7 +130,9 @@ async def _edit(context: Invocation) -> None:
     if changes_marks:
         edited = await memories.mark(args.memory, tags=args.tag, expires=args.expires)
     if edited is None:
-        raise Problem("There is nothing to change.", "", "Give a new TEXT, --kind, --tag, or a scope such as --folder.")
+        raise UsageProblem(
+            "There is nothing to change.", "", "Give a new TEXT, --kind, --tag, or a scope such as --folder."
+        )
     _print_change(context, "Changed", edited)
 
 
@@ -139,11 +144,9 @@ async def _pin(context: Invocation) -> None:
 
 async def _forget(context: Invocation) -> None:
     args, engine = context.args, context.engine
-    if args.session or args.folder:
+    if not args.memory:
         await _forget_source(context)
         return
-    if not args.memory:
-        raise Problem("There is nothing to forget.", "", "Name a memory, or give --session or --folder.")
     if args.permanently:
         await engine.memory.erase(args.memory)
         context.out.write("Permanently forgotten.")
@@ -154,6 +157,9 @@ async def _forget(context: Invocation) -> None:
 async def _forget_source(context: Invocation) -> None:
     """Forget everything that was learned from a session or for a folder."""
     args, engine = context.args, context.engine
+    if args.permanently:
+        fix = "Forget them first, then delete each one with its ID."
+        raise UsageProblem("--permanently needs the ID of a memory.", "", fix)
     if args.session:
         forgotten = await engine.memory.forget_session(engine.session(args.session).id)
     else:

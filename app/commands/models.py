@@ -4,9 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
 
-from app.commands.invocation import Invocation
+from app.commands.invocation import Invocation, UsageProblem
 from app.process.exit_codes import DONE, FAILED
-from core.domain.problems import Problem
 from core.engine.services.providers import ModelRow, ProviderRow, ProvidersOverview
 from core.models.errors import format_duration
 from core.models.local.model_state import DownloadProgress, LocalModelRow
@@ -216,7 +215,7 @@ async def _use(context: Invocation) -> int:
         context.out.write(f"“{row.title}” uses {args.model} from now on.")
         return DONE
     if args.effort:
-        raise Problem("--effort needs --session.", "", "Name a session, or leave --effort out.")
+        raise UsageProblem("--effort needs --session.", "", "Name a session, or leave --effort out.")
     context.engine.providers.check(context.args.model)
     context.engine.settings.change(model=context.args.model)
     context.out.write(f"New sessions use {context.args.model}.")

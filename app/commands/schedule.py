@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from app.commands.invocation import Invocation
+from app.commands.invocation import Invocation, UsageProblem
 from app.process.exit_codes import DONE
 from app.process.output import iso_time, plural
 from core.domain.problems import Problem
@@ -29,6 +29,8 @@ async def schedule(context: Invocation) -> int:
 
 async def _add(context: Invocation) -> None:
     args = context.args
+    if not (args.at or args.every):
+        raise UsageProblem("The schedule has no time.", "", "Set a time with --at, an interval with --every, or both.")
     script = context.read_text(args.script) if args.script else ""
     task = args.given[0] if args.task == "-" else args.task
     folder = (context.folder / args.folder).resolve()

@@ -53,8 +53,7 @@ class ModelScript:
         window: the context window in tokens.
         roles: the replies for other purposes than the agent's turns, by role.
         answers: values of placeholders, by the beginning of the user's last answer and by name: `{{name}}` in a reply
-            is
-            replaced by the value. Those under "" apply to answers that are not listed.
+            is replaced by the value. Those under "" apply to answers that are not listed.
     """
 
     replies: tuple[ScriptedReply, ...]

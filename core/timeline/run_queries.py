@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from core.timeline.run_summary import CallSummary, RunSummary
 
 DECIDE = "decide"  # the name of a tool, repeated here because its module is slow to import
-VARYING_PARTS = re.compile(r"0x[0-9a-f]+|\d+|[0-9a-f]{12,}|'[^']*'|\"[^\"]*\"|/[\w./-]+")
+VARYING_PARTS = re.compile(
+    r"0x[0-9a-f]+|'[^']*'|\"[^\"]*\"|“[^”]*”"
+    r"|[\w.-]*/[\w./-]*\w"  # paths
+    r"|(?=[\w-]*[^\W\d])[\w-]+(?:\.[\w-]+)+"  # names of files, which have an extension
+    r"|\b[0-9a-f]{12,}\b|\d+(?:\.\d+)?"
+)
+LISTED_PARTS = re.compile("…(?:, …)+")  # a list of any length, such as the files in a folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class Failure:
 class RepeatedError:
     """An error that occurred more than once.
 
-    Errors that differ only in numbers, quoted names or paths count as the same.
+    Errors that differ only in numbers, quoted names, paths or file names count as the same.
     """
 
     tool: str
@@ -120,7 +126,7 @@ def repeated_errors(runs: Iterable[RunSummary], min_count: int = 2) -> list[Repe
     errors: dict[tuple[str, str], RepeatedError] = {}
     for run in without_copies(runs):
         for call in failed_calls(run):
-            key = (call.tool, VARYING_PARTS.sub("…", call.output).casefold())
+            key = (call.tool, LISTED_PARTS.sub("…", VARYING_PARTS.sub("…", call.output)).casefold())
             error = errors.setdefault(key, RepeatedError(call.tool, key[1], call.output))
             error.count += 1
             error.runs.add((run.session, run.number))

@@ -73,7 +73,7 @@ def _read_part(parameters: ReadArguments, file: BinaryIO, size: int) -> ToolResu
         return _not_text(parameters.path, size)
     if parameters.start == 1 and not parameters.end:
         cause = f"It has {size:,} bytes; the limit for a whole file is {READ_LIMIT:,}."
-        fix = "Read it in parts with start and end, or search it."
+        fix = "Read it in parts with start and end, or search it with grep in a command."
         raise Problem(f"{printable(parameters.path)} is too large.", cause, fix)
     lines = _skip_lines(file, parameters.start - 1, size)
     if file.tell() >= size:

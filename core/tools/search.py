@@ -30,6 +30,7 @@ from core.workspace.program_search import find_program
 MAX_MATCHES = 200
 MAX_LINE = 400  # a longer matching line is cut off
 MAX_FILE_SIZE = 8 << 20  # bytes; larger files are not searched
+MAX_NAMED = 3  # names of files in a note; of more, only the number is given
 PROCESSES = 2
 MIN_SHARED = 200  # files beyond which the search is shared by several processes
 MAX_ARGUMENTS = 2_000  # files passed to one ripgrep process
@@ -75,11 +76,11 @@ class _SearchStart(NamedTuple):
 
 
 class _FilesToSearch(NamedTuple):
-    """The paths of files in the resolved workspace `root`, and why some are missing; "" if none are."""
+    """The paths of files in the resolved workspace `root`, and notes on why others are missing."""
 
     root: Path
     paths: list[tuple[str, ...]]
-    incomplete: str
+    notes: list[str]
 
 
 @dataclass(slots=True)
@@ -101,10 +102,8 @@ async def search(parameters: SearchArguments, context: ToolContext, ripgrep: str
     except re.error as error:
         message, fix = "The pattern is not a valid regular expression.", "Escape literal characters."
         raise Problem(message, f"{error}.", fix) from error
-    results = SearchMatches()
-    root, paths, incomplete = await asyncio.to_thread(_files_to_search, parameters, context)
-    if incomplete:
-        results.notes.append(incomplete)
+    root, paths, notes = await asyncio.to_thread(_files_to_search, parameters, context)
+    results = SearchMatches(notes=notes)
     if paths:
         if ripgrep and not await _understands(ripgrep, parameters.pattern, root):
             ripgrep = None
@@ -138,7 +137,24 @@ def _files_to_search(parameters: SearchArguments, context: ToolContext) -> _File
     else:
         pattern = pattern_parts(parameters.glob) if parameters.glob else ("**",)
         paths = [path for path in walk.files(start) if matches(pattern, path[len(start) :])]
-    return _FilesToSearch(root, [path for path in paths if not is_secret("/".join(path))], walk.incomplete)
+    paths = [path for path in paths if not is_secret("/".join(path))]
+    large = [path for path in paths if _size(root, path) > MAX_FILE_SIZE]
+    notes = [walk.incomplete] if walk.incomplete else []
+    if large:
+        names = ", ".join(map(printable_path, sorted(large)[:MAX_NAMED]))
+        others = f" and {len(large) - MAX_NAMED} more" if len(large) > MAX_NAMED else ""
+        reason = f"larger than {MAX_FILE_SIZE >> 20} MiB"
+        notes.append(f"not searched, because {reason}: {names}{others}; use grep in a command")
+    too_large = set(large)
+    return _FilesToSearch(root, [path for path in paths if path not in too_large], notes)
+
+
+def _size(root: Path, path: tuple[str, ...]) -> int:
+    """Return the size of a file in bytes, or 0 if it cannot be determined, as when it was removed meanwhile."""
+    try:
+        return os.lstat(f"{root}/{'/'.join(path)}").st_size
+    except OSError:
+        return 0
 
 
 async def _run_search(

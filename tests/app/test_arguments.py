@@ -35,6 +35,42 @@ def test_a_typo_is_reported_with_a_suggestion(line: str, error: str, hint: str) 
     assert raised.value.usage.startswith("usage: journeyman")
 
 
+EMPTY_VALUES = (
+    ["run", ""], ["run", "task", "-C", " "], ["run", "task", "--check", ""], ["run", "task", "--allow", ""],
+    ["memory", "add", ""], ["memory", "edit", "m", ""], ["memory", "search", ""], ["memory", "import", "a.md", ""],
+    ["memory", "forget", "--session", ""], ["fork", "s", "--say", ""], ["trust", ""], ["untrust", ""],
+    ["rules", "add", "allow", "run", ""], ["rules", "test", ""], ["rules", "edit", "r", "--pattern", ""],
+    ["models", "use", "a/b", "--session", ""], ["models", "proxy", ""], ["db", "restore", ""], ["import", ""],
+    ["show", ""], ["rewind", "", "--to", "1"], ["answer", "q", ""], ["skills", "add", "", "letters"],
+    ["worktree", "remove", "\t"], ["--data-dir", "", "sessions"], ["--data-dir=", "sessions"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", EMPTY_VALUES)
+def test_an_empty_value_is_a_usage_error(words: list[str]) -> None:
+    """A script mostly passes one for a variable that is not set; `trust ""` must not trust the current folder."""
+    with pytest.raises(UsageError, match="expected a text that is not empty"):
+        parse(words)
+
+
+def test_some_values_may_be_empty() -> None:
+    assert parse(["rate", "s", "good", "--note", "", "--tag", ""]).note == ""
+    assert parse(["memory", "add", "A", "--tag", ""]).tag == [""]
+    assert parse(["deny", "p", "--reason", ""]).reason == ""
+    assert parse(["skills", "save", "a", "-", "--note", ""]).note == ""
+    assert parse(["mcp", "add", "a", "echo", ""]).args == [""]
+    assert parse(["--given=", "run", "-"]).given == [""]
+
+
+@pytest.mark.parametrize("words", [["rewind", "s"], ["rewind"]])
+def test_rewind_without_a_step_says_where_to_find_it(words: list[str]) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(words)
+    details = raised.value.details
+    assert "--to or --undo is required" in details.message or "required: SESSION" in details.message
+    assert "`journeyman show SESSION`" in details.fix and "`journeyman rewind SESSION --to STEP`" in details.fix
+
+
 def test_every_command_has_a_function() -> None:
     without_engine = {"open", "replay", "help"}
     assert COMMANDS.keys() == parser().commands.keys() - without_engine

@@ -142,9 +142,9 @@ def test_a_fork_can_be_continued(typed: Typed, session: str) -> None:
     assert typed("fork", session, "--retry", "--script", "script.json") == 0
     for step in "99", "0":
         assert typed("fork", session, "--at", step) == 1 and f"no step {step}." in typed.err
-    assert typed("fork", session, "--model", "x") == 1 and "--retry" in typed.err
+    assert typed("fork", session, "--model", "x") == 2 and "--retry" in typed.err
     for step in "2", "0":
-        assert typed("fork", session, "--at", step, "--retry") == 1 and "two places" in typed.err
+        assert typed("fork", session, "--at", step, "--retry") == 2 and "two places" in typed.err
     assert typed("sessions", "--json") == 0
     assert sorted(line["forked_from"] for line in typed.lines) == ["", *[session] * 4]
 
@@ -158,7 +158,7 @@ def test_a_run_is_repeated_without_a_memory(typed: Typed, session: str) -> None:
     assert start["excluded"] == [name]
     assert typed(*again, "--without", name, "--without", "nothing") == 1 and "memory or skill 'nothing'" in typed.err
     assert typed(*again, "--without", name) == 0 and f"journeyman compare {session} " in typed.out
-    assert typed("fork", session, "--without", name) == 1 and "--retry" in typed.err
+    assert typed("fork", session, "--without", name) == 2 and "--retry" in typed.err
 
 
 def test_files_are_reverted_and_restored(typed: Typed, session: str) -> None:
@@ -223,7 +223,8 @@ def test_runs_are_rated_and_queried(typed: Typed, session: str) -> None:
     assert typed("failures", "--repeated") == 0 and typed.out == "No repeated errors.\n"
     assert typed("run", "Do it", "--script", "script.json", "--mode", "auto") == 0
     assert typed("failures", "--repeated") == 0 and "2 × in 2 runs  read" in typed.out
-    assert typed("show", session, "--failures") == 0 and "missing.txt" in typed.out and "Missed one" in typed.out
+    assert typed("show", session, "--failures") == 0 and "missing.txt" in typed.out
+    assert "\nrun 1 done, rated bad: Missed one\n" in typed.out
     assert typed("show", session, "--failures", "--json") == 0 and typed.lines[0]["tool"] == "read"
     assert typed("show", session, "--report") == 0 and "Rating: bad." in typed.out and "file a.txt" in typed.out
     assert typed("show", session, "--report", "--json") == 0 and typed.lines[0]["run"]["effective_rating"] == "bad"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.main import main
-from app.process.exit_codes import DONE, FAILED
+from app.process.exit_codes import DONE, FAILED, USAGE
 from core.mcp.connection import MAX_LOG_BYTES
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +74,7 @@ def test_a_server_is_added_listed_tested_accepted_and_removed(
 
 
 def test_options_after_a_url_are_refused_instead_of_ignored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_mcp_command(tmp_path, "add", "far", "https://mcp.example.org", "--key", "Authorization") == FAILED
+    assert run_mcp_command(tmp_path, "add", "far", "https://mcp.example.org", "--key", "Authorization") == USAGE
     assert "Put options before the name" in capsys.readouterr().err
     assert run_mcp_command(tmp_path, "list") == DONE and "No MCP servers" in capsys.readouterr().out
 

@@ -77,16 +77,26 @@ def test_a_change_is_undone_by_an_id_prefix_and_redone(run_command: Typed) -> No
 
 def test_empty_text_is_not_saved_as_a_memory(run_command: Typed) -> None:
     for option in "--agent", "--folder", "--session":
-        assert "expected a name" in run_command("memory", "add", "The port is 8080.", option, "", code=USAGE)
-        assert "expected a name" in run_command("memory", "list", option, " ", code=USAGE)
+        assert "not empty" in run_command("memory", "add", "The port is 8080.", option, "", code=USAGE)
+        assert "not empty" in run_command("memory", "list", option, " ", code=USAGE)
+    assert "not empty" in run_command("memory", "add", "", code=USAGE)
+    for options in (), ("--kind", "heuristic", "--when", "it rains"), ("--kind", "anti-pattern", "--why", "it fails"):
+        assert "--when and --do of a heuristic" in run_command("memory", "add", *options, code=USAGE)
     assert run_command.rows("list") == []
-    assert run_command("memory", "add", "", code=FAILED).endswith("Give it as a sentence.\n")
-    assert "or give when and do." in run_command("memory", "add", "", "--kind", "heuristic", code=FAILED)
+
+
+def test_what_is_forgotten_is_named_once_and_only_a_memory_is_deleted(run_command: Typed) -> None:
+    name = run_command("memory", "add", "The port is 8080.", "--folder", ".").split()[1]
+    assert "is required" in run_command("memory", "forget", code=USAGE)
+    assert "not allowed with" in run_command("memory", "forget", name, "--folder", ".", code=USAGE)
+    refused = run_command("memory", "forget", "--folder", ".", "--permanently", code=USAGE)
+    assert "--permanently needs the ID of a memory." in refused
+    assert [row["id"] for row in run_command.rows("list")] == [name]
 
 
 def test_an_edit_without_changes_makes_no_version(run_command: Typed) -> None:
     name = run_command("memory", "add", "The port is 8080.").split()[1]
-    assert "nothing to change" in run_command("memory", "edit", name, code=FAILED)
+    assert "nothing to change" in run_command("memory", "edit", name, code=USAGE)
     run_command("memory", "edit", name, "The port is 8080.")
     assert [row["version"] for row in run_command.rows("list")] == [1]
 
@@ -101,6 +111,17 @@ def test_memories_of_a_folder_are_listed_and_found(run_command: Typed, tmp_path:
         "Forgot 0 memories. Kept what you wrote yourself."
     )
     assert "learned 1" in run_command("memory", "log") and run_command("memory", "tidy") == "Archived 0 memories.\n"
+
+
+def test_an_outcome_shows_the_fields_of_its_kind_and_its_marks(run_command: Typed, tmp_path: Path) -> None:
+    calls = (call_reply("write", path="a.txt", content="a"), call_reply("read", path="missing.txt"))
+    (tmp_path / "work" / "script.json").write_text(scripted_replies(*calls, {"text": "ok"}))
+    run_command("run", "Write a.", "--script", "script.json", "--mode", "auto")
+    (outcome,) = run_command.rows("list", "--kind", "outcome")
+    run_command("memory", "edit", str(outcome["id"]), "--tag", "letters")
+    shown = run_command("memory", "show", str(outcome["id"]))
+    assert "\n  tools: write 1, read 1\n" in shown and "\n  tags: letters\n" in shown
+    assert "  least: " not in shown and "  run: " not in shown  # stored for later lessons
 
 
 def test_everything_forgotten_with_a_session_is_listed(run_command: Typed, tmp_path: Path) -> None:
@@ -126,7 +147,6 @@ def test_memories_are_exported_and_imported(run_command: Typed, tmp_path: Path) 
 
 def test_errors_are_reported(run_command: Typed) -> None:
     assert "It contains a secret" in run_command("memory", "add", "The password is hunter2", code=FAILED)
-    assert "Name a memory" in run_command("memory", "forget", code=FAILED)
     assert "invalid Unicode" in run_command("memory", "add", "caf\udce9 is nice", code=FAILED)
     assert "whole number" in run_command("memory", "list", "--limit", "9" * 30, code=USAGE)
     assert "whole number" in run_command("memory", "search", "x", "--limit", "-1", code=USAGE)

@@ -112,7 +112,7 @@ def test_a_call_is_approved_with_changes(terminal: Terminal) -> None:
     assert terminal("run", "Go.", "--script", "script.json", "--mode", "ask-all").code == 3
     (request,) = waiting(terminal)
     wrong = terminal("approve", request, "--change", " ")
-    assert wrong.code == 1 and "The changed text is empty." in wrong.err and waiting(terminal) == [request]
+    assert wrong.code == 2 and "not empty" in wrong.err and waiting(terminal) == [request]
     done = terminal("approve", request, "--change", "echo changed")
     assert done.code == 0 and "Approved with your changes." in done.out
     resumed = terminal("resume", terminal.session())

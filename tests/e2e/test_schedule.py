@@ -44,7 +44,6 @@ def test_a_schedule_is_stored_started_and_removed(terminal: Terminal) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["x"], "The schedule has no time."),
         (["x", "--every", "2y"], "'2y' is not an interval."),
         (["x", "--at", "soon"], "'soon' is not a time."),
         (["x", "--at", "2001-01-01 10:00"], "is in the past."),
@@ -54,3 +53,8 @@ def test_a_schedule_is_stored_started_and_removed(terminal: Terminal) -> None:
 def test_errors_are_reported(words: list[str], says: str, terminal: Terminal) -> None:
     done = terminal("schedule", "add", *words)
     assert done.code == 1 and says in done.err
+
+
+def test_a_schedule_without_a_time_is_a_usage_error(terminal: Terminal) -> None:
+    done = terminal("schedule", "add", "x")
+    assert done.code == 2 and "The schedule has no time." in done.err

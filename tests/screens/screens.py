@@ -123,6 +123,7 @@ PLAN: Final = RewindPlan(
     ('git commit -am "Draft the letter"',),
 )
 
+RUN_OPTIONS: Final = RunOptions(60, answer_minutes=10, checks=("pytest -q", "ruff check ."), sealed=("tests",))
 MESSAGE: Final = (
     "Write to my landlord about the mould in the bathroom. Mention the photos from October, ask for a repair before "
     "the end of the month, and keep a friendly tone."
@@ -411,7 +412,7 @@ def _dialogs(stage: _Stage) -> Screens:
         ("revert", lambda: RevertDialog(look, "Revert the files to their state after step 12?", PLAN, stage.shell)),
         ("revert-undo", lambda: RevertDialog(look, "Undo the last revert?", replace(PLAN, undoes_seq=9), stage.shell)),
         ("resend", lambda: EditMessageDialog(look, MESSAGE, "letter.pdf, 48 KB", stage.shell)),
-        ("run-options", lambda: RunOptionsDialog(look, RunOptions(60, answer_minutes=10), stage.shell)),
+        ("run-options", lambda: RunOptionsDialog(look, RUN_OPTIONS, stage.shell)),
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
         ("trust-package", lambda: TrustPackageDialog(look, "letters", (*running_lines(PACKAGES[0]),), stage.shell)),
         ("replay", lambda: _replayed(ReplayDialog(look, DONE, stage.steps_of(DONE), stage.shell))),

@@ -49,6 +49,10 @@ def test_a_profile_is_added_edited_removed_and_restored(qapp: QApplication, home
         adding = await editor(dialog, "settings.profiles.add")
         write(find(adding, QLineEdit, "profile.name"), "Ada!")
         write(find(adding, QPlainTextEdit, "profile.instructions"), "Be brief.")
+        traits = find(adding, QPlainTextEdit, "profile.traits")
+        write(traits, "calm")
+        press(traits, Qt.Key.Key_Return)
+        write(traits, "kind")
         press(find(adding, QCheckBox, "profile.tools.all"), Qt.Key.Key_Space)
         press(find(adding, QCheckBox, "profile.tool.run"), Qt.Key.Key_Space)
         press(adding, Qt.Key.Key_Return, CTRL)
@@ -58,7 +62,8 @@ def test_a_profile_is_added_edited_removed_and_restored(qapp: QApplication, home
         press(adding, Qt.Key.Key_Return, CTRL)
         await until(lambda: dialog.findChild(QLabel, "settings.profile.ada"), "its row")
         saved = load_profile(folder, "ada")
-        assert saved.instructions == "Be brief." and saved.tools and "read" in saved.tools and "run" not in saved.tools
+        assert (saved.instructions, saved.traits) == ("Be brief.", ("calm", "kind"))
+        assert saved.tools and "read" in saved.tools and "run" not in saved.tools
         await until(lambda: "ada" in offered(person), "the agent of a new session")
 
         editing = await editor(dialog, "settings.profile.ada.edit")

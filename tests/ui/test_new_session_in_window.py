@@ -249,9 +249,10 @@ async def set_model(engine: Engine) -> None:
     engine.settings.change(model="ollama/not-there")
 
 
-SEALED = ("report.md", "*.md")
+CHECKS, SEALED = ("pytest -q", "grep -q a, report.md"), ("report.md", "*.md")
 CHOSEN = (
-    "5 turns · $1.50 · 900 tok a reply · temperature 0.2 · at most 5 questions · waits 10 min · seals report.md, *.md"
+    "5 turns · $1.50 · 900 tok a reply · temperature 0.2 · at most 5 questions · waits 10 min"
+    " · checks pytest -q; grep -q a, report.md · seals report.md, *.md"
 )
 
 
@@ -261,13 +262,35 @@ def set_options(dialog: RunOptionsDialog) -> bool:
         find(dialog, NumberField, f"options.{name}").setValue(value)
     for name in ("autonomy", "unanswered"):
         press(find(dialog, QComboBox, f"options.{name}"), Qt.Key.Key_Down)
-    sealed = find(dialog, QLineEdit, "options.sealed")
-    sealed.setFocus()
+    checks, sealed = find(dialog, QPlainTextEdit, "options.checks"), find(dialog, QLineEdit, "options.sealed")
+    checks.setFocus()
+    for check in CHECKS:
+        write(checks, f" {check}")
+        press(checks, Qt.Key.Key_Return)
+    press(checks, Qt.Key.Key_Tab)
+    assert sealed.hasFocus()
     QTest.keyClicks(sealed, " report.md,, *.md ")
     temperature = find(dialog, QLineEdit, "options.temperature")
     temperature.setText("warm")
     press(temperature, Qt.Key.Key_Return)
     return "a number from 0" in find(dialog, QLabel, "options.error").text() and temperature.hasFocus()
+
+
+async def choose_options(window: MainWindow, limits: QPushButton) -> None:
+    """Set the options of the run, and see that the dialog shows them again."""
+    click(limits)
+    options = await until(lambda: window.findChild(RunOptionsDialog), "the options")
+    await until(options.isActiveWindow, "the active dialog")  # or it takes the focus after it is closed
+    assert set_options(options)
+    temperature = find(options, QLineEdit, "options.temperature")
+    temperature.setText("0.2")
+    press(temperature, Qt.Key.Key_Return)
+    await until(lambda: limits.text() == CHOSEN, "the options")
+    await until(lambda: not window.findChildren(RunOptionsDialog), "the closed dialog")
+    click(limits)
+    again = await until(lambda: window.findChild(RunOptionsDialog), "the options again")
+    assert find(again, QPlainTextEdit, "options.checks").toPlainText().split("\n") == list(CHECKS)
+    press(again, Qt.Key.Key_Escape)
 
 
 def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, home: Path, tmp_path: Path) -> None:
@@ -294,14 +317,7 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         assert mode.text() == "Plan only"
         limits = find(window.start, QPushButton, "start.options")
         await until(lambda: limits.text() == "60 turns", "the limits of the settings")
-        click(limits)
-        options = await until(lambda: window.findChild(RunOptionsDialog), "the options")
-        await until(options.isActiveWindow, "the active dialog")  # or it takes the focus after it is closed
-        assert set_options(options)
-        temperature = find(options, QLineEdit, "options.temperature")
-        temperature.setText("0.2")
-        press(temperature, Qt.Key.Key_Return)
-        await until(lambda: limits.text() == CHOSEN, "the options")
+        await choose_options(window, limits)
         await until(find(window, QComboBox, "start.model").count, "the model of the settings")
         window.start.choose_folder(str(folder))
         form.attached.add_paths([str(note)])
@@ -324,7 +340,8 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         assert (start.mode, start.profile, start.effort) == ("plan", "editor", "high")
         assert (start.max_turns, start.max_cost, start.max_minutes) == (5, 1.5, 0) and limits.text() == "60 turns"
         assert (start.max_output_tokens, start.temperature, start.autonomy) == (900, 0.2, "cautious")
-        assert (start.on_unanswered, start.answer_timeout_minutes, start.sealed) == ("default", 10, SEALED)
+        assert (start.on_unanswered, start.answer_timeout_minutes) == ("default", 10)
+        assert (start.acceptance, start.sealed) == (CHECKS, SEALED)
         assert not task.toPlainText() and not form.attached.files()
         window.actions_by_id["run.stop"].trigger()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")

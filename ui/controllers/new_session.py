@@ -210,6 +210,7 @@ async def _start_session(new: NewSession, worktree: bool, engine: "Engine") -> s
         on_unanswered=options.unanswered if options.answer_minutes else "wait",
         answer_timeout_minutes=options.answer_minutes,
         interactive=True,
+        acceptance=options.checks,
         sealed=options.sealed,
         mode=new.mode,
         profile=new.agent,

@@ -17,7 +17,7 @@ from ui.widgets.drop_down import DropDown
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.flow_layout import FlowLayout
 from ui.widgets.input_dialog import InputDialog
-from ui.widgets.labels import TextField, label, show_focus_on, styled_frame
+from ui.widgets.labels import TextField, framed_field, label
 
 if TYPE_CHECKING:
     from core.engine.prompting.profile_files import ProfileFile
@@ -181,16 +181,11 @@ class AgentProfileDialog(InputDialog):
         return self._text(name, title, "\n".join(items), LIST_LINES, self.tr("One per line"))
 
     def _text(self, name: str, title: str, text: str, lines: int, hint: str) -> QPlainTextEdit:
-        field = TextField(self._look.fonts.text, min_lines=lines, max_lines=2 * lines)
+        field = TextField(self._look.fonts.text, min_lines=lines, max_lines=2 * lines, enter_breaks_line=True)
         field.setPlainText(text)
         field.setPlaceholderText(hint)
         field.setObjectName(f"profile.{name}")
-        frame = styled_frame("field")
-        show_focus_on(frame, field)
-        inside = QVBoxLayout(frame)
-        inside.setContentsMargins(10, 5, 10, 5)
-        inside.addWidget(field)
-        self._add_row(title, frame, field)
+        self._add_row(title, framed_field(field), field)
         return field
 
     def _add_row(self, title: str, row: QWidget, field: QWidget) -> None:

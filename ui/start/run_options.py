@@ -13,11 +13,12 @@ from ui.widgets.button import Button
 from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, resize_in_screen, show_form_error
 from ui.widgets.drop_down import DropDown
 from ui.widgets.fitting_scroll_area import FittingScrollArea
-from ui.widgets.labels import label
+from ui.widgets.labels import TextField, framed_field, label
 from ui.widgets.number_field import NumberField
 
-SIZE: Final = (460, 525)
+SIZE: Final = (480, 700)
 MAX_VALUE: Final = 10**9
+CHECK_LINES: Final = 2
 QUESTIONS: Final[dict[Autonomy, str]] = {
     "decisive": "At most 1 question",
     "balanced": "At most 3 questions",
@@ -34,7 +35,8 @@ class RunOptions(NamedTuple):
 
     The run pauses at `turns`, `minutes`, `tokens` or a `cost` in US dollars. `output_tokens` limits each reply.
     `autonomy` says how many questions the agent may ask; after `answer_minutes`, `unanswered` says what happens to a
-    question that nobody has answered. `sealed` are patterns of the files that the run must leave as they are.
+    question that nobody has answered. `checks` are commands that must succeed, and `sealed` patterns of
+    files that must be unchanged, before the run counts as done.
     """
 
     turns: int = 0
@@ -46,6 +48,7 @@ class RunOptions(NamedTuple):
     autonomy: Autonomy = "balanced"
     answer_minutes: float = 0.0
     unanswered: UnansweredPolicy = "pause"
+    checks: tuple[str, ...] = ()
     sealed: tuple[str, ...] = ()
 
 
@@ -64,6 +67,9 @@ class RunOptionsDialog(QDialog):
         self._temperature = QLineEdit()
         self._questions = DropDown(name="options.autonomy", title=_tr("Questions"), font=look.fonts.text)
         self._unanswered = DropDown(name="options.unanswered", title=_tr("Without an answer"), font=look.fonts.text)
+        self._checks = TextField(
+            look.fonts.mono, min_lines=CHECK_LINES, max_lines=2 * CHECK_LINES, enter_breaks_line=True
+        )
         self._sealed = QLineEdit(", ".join(options.sealed))
         self._error = label("", look.fonts.text, "failed", name="options.error", wrap=True)
         self._error.hide()
@@ -97,12 +103,7 @@ class RunOptionsDialog(QDialog):
         self._add(form, "autonomy", _tr("Questions"), self._questions)
         self._add_number(form, "answer_minutes", _tr("Minutes to wait"), options.answer_minutes, decimals=2)
         self._add(form, "unanswered", _tr("Without an answer"), self._unanswered)
-        text = _tr(
-            "The run is done only if these files are as they were: paths, folders or patterns, with commas between."
-        )
-        self._add_heading(form, text)
-        self._sealed.setPlaceholderText(_tr("Such as tests, **/test_*.py"))
-        self._add(form, "sealed", _tr("Sealed files"), self._sealed)
+        self._add_conditions(form, options)
         column.addWidget(FittingScrollArea(content), 1)
         column.addWidget(self._error)
         usual = Button(look, _tr("Use the settings"), name="options.usual", tone="quiet")
@@ -125,6 +126,26 @@ class RunOptionsDialog(QDialog):
         for policy, text in UNANSWERED.items():
             self._unanswered.addItem(_tr(text), policy)
         self._unanswered.setCurrentIndex(self._unanswered.findData(options.unanswered))
+
+    def _add_conditions(self, form: QFormLayout, options: RunOptions) -> None:
+        """Add the fields for what must hold before the run counts as done."""
+        text = _tr(
+            "The run is done only if these commands succeed, one per line. If one fails, the agent reads its output "
+            "and continues, at most twice. The result rates the run."
+        )
+        self._add_heading(form, text)
+        self._checks.setPlaceholderText(_tr("Such as pytest -q"))
+        self._checks.setToolTip(_tr("Shell commands, which run in the folder of the session, in this order"))
+        self._checks.setPlainText("\n".join(options.checks))
+        self._checks.setObjectName("options.checks")
+        self._checks.setAccessibleName(_tr("Checks"))
+        form.addRow(label(_tr("Checks"), self._look.fonts.text), framed_field(self._checks))
+        text = _tr(
+            "The run is done only if these files are as they were: paths, folders or patterns, with commas between."
+        )
+        self._add_heading(form, text)
+        self._sealed.setPlaceholderText(_tr("Such as tests, **/test_*.py"))
+        self._add(form, "sealed", _tr("Sealed files"), self._sealed)
 
     def _add_heading(self, form: QFormLayout, text: str) -> None:
         form.addRow(label(text, self._look.fonts.text, "second", wrap=True))
@@ -166,6 +187,7 @@ class RunOptionsDialog(QDialog):
                 autonomy=self._questions.currentData(),
                 answer_minutes=values["answer_minutes"],
                 unanswered=self._unanswered.currentData(),
+                checks=tuple(filter(None, map(str.strip, self._checks.toPlainText().splitlines()))),
                 sealed=tuple(filter(None, map(str.strip, self._sealed.text().split(",")))),
             )
         )
@@ -198,6 +220,7 @@ def options_text(options: RunOptions) -> str:
         "" if options.temperature is None else _tr("temperature {}").format(f"{options.temperature:g}"),
         "" if options.autonomy == "balanced" else _tr(QUESTIONS[options.autonomy]).lower(),
         _tr("waits {} min").format(f"{options.answer_minutes:g}") if options.answer_minutes else "",
+        _tr("checks {}").format(visible("; ".join(options.checks))) if options.checks else "",
         _tr("seals {}").format(visible(", ".join(options.sealed))) if options.sealed else "",
     ]
     return " · ".join(part for part in (*(limits if any(limits) else [_tr("No limits")]), *others) if part)

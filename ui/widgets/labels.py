@@ -100,6 +100,16 @@ def show_focus_on(frame: QFrame, field: "TextField") -> None:
     field.focus_changed.connect(lambda on: set_style_properties(frame, focused=on))
 
 
+def framed_field(field: "TextField") -> QFrame:
+    """Put the field of a form into a frame that looks like the other fields."""
+    frame = styled_frame("field")
+    show_focus_on(frame, field)
+    inside = QVBoxLayout(frame)
+    inside.setContentsMargins(10, 5, 10, 5)
+    inside.addWidget(field)
+    return frame
+
+
 def hairline() -> QFrame:
     frame = styled_frame("line")
     frame.setFixedHeight(1)
@@ -109,14 +119,23 @@ def hairline() -> QFrame:
 class TextField(QPlainTextEdit):
     """A text field without a frame that grows with its text.
 
-    Enter emits `entered`, Shift+Enter inserts a line break.
+    Enter emits `entered`, Shift+Enter inserts a line break. With `enter_breaks_line`, Enter inserts one too.
     """
 
     entered = Signal()
     focus_changed = Signal(bool)
 
-    def __init__(self, font: QFont, *, max_lines: int, min_lines: int = 1, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        font: QFont,
+        *,
+        max_lines: int,
+        min_lines: int = 1,
+        enter_breaks_line: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._enter_breaks_line = enter_breaks_line
         self._lines = max_lines
         self._min_lines = min_lines
         self.setProperty("bare", True)
@@ -169,10 +188,8 @@ class TextField(QPlainTextEdit):
         return QSize(240, self.height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in ENTER_KEYS and event.modifiers() in (
-            Qt.KeyboardModifier.NoModifier,
-            Qt.KeyboardModifier.KeypadModifier,
-        ):
+        plain = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        if event.key() in ENTER_KEYS and event.modifiers() in plain and not self._enter_breaks_line:
             self.entered.emit()
             event.accept()
             return

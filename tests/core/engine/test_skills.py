@@ -226,16 +226,23 @@ def test_the_list_stays_within_its_budget_and_pinned_skills_come_first(tmp_path:
 def test_a_skill_in_use_survives_every_compaction(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
-            await kept(scene, TEXT + "The canary sings at dawn.\n" + "Filler for the skill.\n" * 400)
+            body = "The canary sings at dawn.\n" + "Filler for the skill.\n" * 400 + "It ends with a song.\n"
+            await kept(scene, TEXT + body)
             (scene.folder / "long.txt").write_text("words of a long file\n" * 1500)
             reads = [call_reply("read", path="long.txt", start=n * 100 + 1, end=n * 100 + 100) for n in range(12)]
-            session = await scene.run(scripted_replies(USE, *reads, DONE, roles={"summary": [{"text": "Read a lot."}]}))
-            await scene.engine.compact_context(session)
-            await scene.engine.send_message(session, "Go on.")
-            await scene.engine.wait_idle(session)
-            assert any(isinstance(e, ContextCompacted) for e in await scene.events(session))
-            talk = await scene.services.runs.conversation(session)
-            assert any("canary sings" in scene.engine.full_text(message.text) for message in talk.messages)
+            spoken = [{"text": f"Part {n}. " + "I note what it says. " * 100, **read} for n, read in enumerate(reads)]
+            summary = {"summary": [{"text": "The agent read the long file in twelve parts and noted what it says."}]}
+            session = await scene.run(scripted_replies(USE, *spoken, DONE, roles=summary))
+            for _ in range(2):
+                await scene.engine.compact_context(session)
+                talk = await scene.services.runs.conversation(session)
+                texts = [scene.engine.full_text(message.text) for message in talk.messages]
+                assert sum(body in text for text in texts) == 1
+                await scene.engine.send_message(session, "Go on.")
+                await scene.engine.wait_idle(session)
+            compacted = [e for e in await scene.events(session) if isinstance(e, ContextCompacted)]
+            assert any(event.summary.head for event in compacted) and any(event.truncated_calls for event in compacted)
+            assert any("in twelve parts" in text for text in texts)
 
     run_bounded(test())
 

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from core.domain.events import RunStarted, UserMessage
-from core.domain.memory import EVERYWHERE, Memory, MemoryContent, MemoryUsage, relevance
+from core.domain.memory import (
+    EVERYWHERE,
+    MEMORY_KINDS,
+    Memory,
+    MemoryContent,
+    MemoryUsage,
+    relevance,
+    relevance_level,
+)
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.engine.state.conversation import Conversation
@@ -359,6 +367,26 @@ def test_A_B11_an_event_costs_the_same_however_long_the_run_is(tmp_path: Path) -
     run_bounded(main())
 
 
+def test_preferences_are_added_before_matches_and_within_their_share(tmp_path: Path) -> None:
+    """Pinned memories come before preferences. Both together get at most 40% of the tokens."""
+    with memories_at(tmp_path) as memories:
+        for n in range(20):
+            save_memory(memories, f"Rope number {n} of the harbour hangs on hook {n}.")
+        wishes = ("Write in Danish.", "Use round numbers.", "Sign with initials.")
+        for wish in wishes:
+            save_memory(memories, wish, kind="preference")
+        run_now(memories.pin(save_memory(memories, "Knock before you enter.").memory.id))
+        found = memories.recall("ropes of the harbour", [EVERYWHERE], tokens=400).items
+        assert [item.reason for item in found[:4]] == ["pinned by the user", *["preference"] * 3]
+        assert {item.text for item in found[1:4]} == {*wishes} and "Rope" in found[4].text
+        for topic in ("letters", "tables", "pictures", "maps", "charts", "lists", "notes", "plans"):
+            wish = f"Put the {topic} of each new report on a page of their own, with a caption below and a date above."
+            save_memory(memories, wish, kind="preference")
+        found = memories.recall("ropes of the harbour", [EVERYWHERE], tokens=400).items
+        always = [item for item in found if item.reason in ("preference", "pinned by the user")]
+        assert sum(len(item.text) // 4 + 12 for item in always) <= 160 and "Rope" in found[-1].text
+
+
 def test_strength_is_a_function_of_events_and_a_clock() -> None:
     said = MemoryContent("outcome", "x", confidence=1.0)
     memory = Memory("m", said, "run", START, START, 1)
@@ -368,6 +396,17 @@ def test_strength_is_a_function_of_events_and_a_clock() -> None:
     assert relevance(used, START + 60 * day) > relevance(memory, START + 60 * day) + 0.3
     mine = Memory("m", said, "user", START, START, 1)
     assert relevance(mine, START + 9_999 * day) == 1.0
+    half_lives = {"preference": 365, "heuristic": 60, "knowledge": 90, "outcome": 30, "anti-pattern": 45}
+    assert half_lives.keys() == {*MEMORY_KINDS}
+    for kind in MEMORY_KINDS:
+        learned = Memory("m", MemoryContent(kind, "x", confidence=1.0), "run", START, START, 1)
+        levels = []
+        for halves in range(4):
+            value = relevance(learned, START + halves * half_lives[kind] * day)
+            assert value == pytest.approx(0.5**halves)
+            levels.append(relevance_level(value))
+        assert levels == ["high", "normal", "low", "low"]
+        assert relevance_level(relevance(learned, START + 4 * half_lives[kind] * day)) == "decayed"
 
 
 def test_short_text_first_and_full_text_on_demand(tmp_path: Path) -> None:

@@ -5,11 +5,36 @@ from pathlib import Path
 import pytest
 
 from core.domain.ids import ALPHABET, memory_id
-from core.domain.memory import MemoryContent
+from core.domain.memory import MEMORY_KINDS, MemoryContent, MemoryKind
 from core.domain.problems import Problem
 from core.memory.saving import LearningLimits, MemorySource
 from core.memory.tokenizer import tokenize
 from tests.core.memory.made import memories_at, run_now, save_memory
+
+
+def test_each_kind_keeps_its_fields_and_three_of_them_make_its_sentence(tmp_path: Path) -> None:
+    stated: dict[MemoryKind, tuple[dict[str, str], str]] = {
+        "heuristic": ({"when": "tests fail", "do": "read the log"}, "When tests fail: read the log."),
+        "anti-pattern": (
+            {"what": "push to main", "why": "it deploys", "instead": "open a branch"},
+            "Do not push to main, because it deploys; instead open a branch.",
+        ),
+        "outcome": (
+            {"task": "Mend it", "tried": "run make", "status": "failed", "error": "no rule"},
+            "Mend it. Tried: run make. It failed. Error: no rule.",
+        ),
+        "preference": ({"about": "letters"}, "Keep letters short."),
+        "knowledge": ({"about": "the server", "source": "README.md"}, "The port is 8080."),
+    }
+    assert stated.keys() == {*MEMORY_KINDS}
+    with memories_at(tmp_path) as memories:
+        for seq, (kind, (fields, text)) in enumerate(stated.items(), 1):
+            given = text if kind in ("preference", "knowledge") else ""
+            content = MemoryContent(kind, given, fields=fields)
+            saved = run_now(memories.save(content, MemorySource("agent", "s1", seq, "it helped"))).memory
+            kept = memories.get(saved.id)
+            assert (kept.content.kind, kept.content.text, dict(kept.content.fields)) == (kind, text, fields)
+            assert (kept.author, kept.seq, kept.evidence, kept.version) == ("agent", seq, 1, 1)
 
 
 def test_a_memory_records_author_time_and_source(tmp_path: Path) -> None:

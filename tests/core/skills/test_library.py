@@ -241,6 +241,9 @@ def test_a_project_skill_shadows_others_once_trusted(tmp_path: Path) -> None:
         }  # fmt: skip
         assert here.library.key_of("notes", here.folder) == f"folder:{place}"
         assert row(here, KEY).shadowed_by == f"folder:{place}"
+        for disabled, used in ((f"folder:{place}", KEY), (KEY, f"home:{here.home}/.agents/skills/notes")):
+            await here.library.disable(disabled)
+            assert here.library.key_of("notes", here.folder) == used
 
     with skill_fixture(tmp_path) as here:
         run(work(here))

@@ -1,5 +1,6 @@
 """Opening the data folder: whatever state the file is in, nothing is lost silently and the messages are accurate."""
 
+import asyncio
 import os
 import shutil
 import sqlite3
@@ -22,6 +23,28 @@ from tests.core.store.made import dump, every_kind, fill
 FACTS = 1 + len(every_kind())  # events of a session made without extra ones
 ALL = 300 + FACTS
 PAGE_GONE = (ALL - 7, ALL - 1)  # A page holds one to seven of these events.
+
+
+def test_V_B6_each_commit_is_synced_and_a_transaction_is_undone_as_a_whole(tmp_path: Path) -> None:
+    opened = open_data_folder(tmp_path)
+    database = opened.database
+    assert database is not None
+
+    def fail(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO event (id, run, at, kind, payload) VALUES (1, 0, 0, 'user_message', '{}')")
+        raise ValueError("the second half of the action")
+
+    async def work() -> None:
+        assert await database.run(lambda db: db.execute("PRAGMA synchronous").fetchone()) == (2,)  # FULL
+        assert await database.run(lambda db: db.execute("PRAGMA journal_mode").fetchone()) == ("wal",)
+        with pytest.raises(ValueError, match="second half"):
+            await database.run(fail)
+        assert await database.run(lambda db: db.execute("SELECT count(*) FROM event").fetchone()) == (0,)
+
+    try:
+        asyncio.run(work())
+    finally:
+        database.close()
 
 
 def opened_and_closed(folder: Path) -> DataFolder:

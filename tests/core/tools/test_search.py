@@ -13,7 +13,7 @@ import pytest
 
 import core.tools.bounded_process as bounded_process
 from core.domain.problems import Problem
-from core.tools.search import SearchArguments, search
+from core.tools.search import MAX_FILE_SIZE, SearchArguments, search
 from core.tools.tool import ToolResult
 from tests.core.tools.calls import call, create_file, opened_context
 
@@ -49,6 +49,20 @@ def test_lines_with_their_numbers(tmp_path: Path, engine: str | None) -> None:
     assert search_lines(tmp_path, "sys", engine, path="b.py") == ["b.py:4: import sys"]
     assert search_lines(tmp_path, "nowhere", engine) == ["[no matches]"]
     assert search_lines(tmp_path, "1\\s+import", engine) == ["[no matches]"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_files_that_are_too_large_to_search_are_named(tmp_path: Path, engine: str | None) -> None:
+    """A match in one of them must not go unnoticed, so the result says how to search it."""
+    create_file(tmp_path, "a.txt", "a needle\n")
+    note = "not searched, because larger than 8 MiB: {}; use grep in a command]"
+    for name in ("b.log", "c.log", "d.log", "ü/e.log"):
+        create_file(tmp_path, name, b"needle\n" * (MAX_FILE_SIZE // 7 + 1))
+    names = "b.log, c.log, d.log and 1 more"
+    assert search_lines(tmp_path, "needle", engine) == ["a.txt:1: a needle", f"[{note.format(names)}"]
+    assert search_lines(tmp_path, "needle", engine, path="ü") == [f"[no matches; {note.format('ü/e.log')}"]
+    assert search_lines(tmp_path, "needle", engine, path="b.log") == [f"[no matches; {note.format('b.log')}"]
+    assert search_lines(tmp_path, "needle", engine, glob="*.txt") == ["a.txt:1: a needle"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

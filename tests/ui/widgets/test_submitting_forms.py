@@ -73,7 +73,10 @@ FORMS: dict[str, tuple[Callable[[Look, QWidget], QWidget], tuple[str, ...]]] = {
         lambda look, over: filled(ModelAddressDialog(look, over), {"model_address.value": "http://a"}),
         ("model_address.value",),
     ),
-    "options.apply": (lambda look, over: RunOptionsDialog(look, RunOptions(), over), ("options.autonomy",)),
+    "options.apply": (
+        lambda look, over: RunOptionsDialog(look, RunOptions(), over),
+        ("options.autonomy", "options.checks"),
+    ),
     "settings.schedules.add": (schedule_form, ("settings.schedules.task", "settings.schedules.often")),
 }
 
