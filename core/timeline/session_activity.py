@@ -5,7 +5,7 @@ It is built from stored events as JSON. The window needs this module at startup,
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.event_values import InstructionFile
 from core.domain.problems import ErrorDetails
@@ -126,13 +126,20 @@ class CompactionPoint:
     reason: str
 
 
+class UserRating(NamedTuple):
+    """The user's rating of a run: `up`, `down` or "" for none, with a note."""
+
+    value: str = ""
+    note: str = ""
+
+
 @dataclass(slots=True)
 class SessionActivity:
     """What has happened in a session so far. Update it with `apply`."""
 
     files: dict[str, list[FileEdit]] = field(default_factory=dict)
     decisions: list[DecisionEntry] = field(default_factory=list)
-    ratings: dict[int, tuple[str, str]] = field(default_factory=dict)
+    ratings: dict[int, UserRating] = field(default_factory=dict)  # by run number
     errors: dict[int, ErrorDetails] = field(default_factory=dict)
     pause_error: ErrorDetails | None = None  # the error that caused the last pause; None if the user paused
     requests: list[SentRequest] = field(default_factory=list)
@@ -166,10 +173,8 @@ class SessionActivity:
                 self.instructions = tuple(map(_instruction_file, line.get("instruction_files") or ()))
             elif kind == "run_rated":
                 if line.get("by", "user") == "user":
-                    self.ratings[int(line.get("run_number", 0))] = (
-                        str(line.get("rating", "")),
-                        text_head(line.get("note")),
-                    )
+                    rating = UserRating(value=str(line.get("rating", "")), note=text_head(line.get("note")))
+                    self.ratings[int(line.get("run_number", 0))] = rating
             elif kind == "run_paused":
                 self.pause_error = _error_details(line)
             elif kind == "run_ended":

@@ -64,7 +64,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import TextField
 from ui.widgets.number_field import NumberField
-from ui.widgets.tab_strip import FigureTabBar, TabStrip
+from ui.widgets.tab_strip import FigureTabBar, TabFigure, TabStrip
 
 BACK = Qt.KeyboardModifier.ShiftModifier
 CENTER = 750  # pixels beside the sidebar in a window of 1,280 at 200% text
@@ -102,7 +102,7 @@ def test_tabs_leave_out_their_figures_rather_than_their_last_title(large: Look, 
     tabs.show()
     bar = find(tabs, QTabBar, "run.tabs")
     widths = [bar.tabRect(2).right()]
-    tabs.show_figures("Changes", [("+1,234", "done"), ("−567", "failed")])
+    tabs.show_figures("Changes", [TabFigure("+1,234", "done"), TabFigure("−567", "failed")])
     widths.append(bar.tabRect(2).right())
     assert widths[1] > widths[0]
     tabs.resize(tabs.width() - bar.width() + widths[0] + 20, 60)

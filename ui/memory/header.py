@@ -15,7 +15,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
 from ui.widgets.search_field import SearchField
 from ui.widgets.stacking_row import StackingRow, plain_row
-from ui.widgets.tab_strip import TabStrip
+from ui.widgets.tab_strip import TabFigure, TabStrip
 
 if TYPE_CHECKING:
     from core.engine.services.memory_results import MemoryListing
@@ -107,7 +107,7 @@ class MemoryHeader(QWidget):
         self.proposals_button.updateGeometry()
         self.proposals_button.setToolTip(f"{text}\n{tr('Memories that agents propose: accept, edit or reject them')}")
         self.proposals_button.setVisible(waiting > 0)
-        self.tabs.show_figures(PROPOSED, [(str(waiting), "learned")] if waiting else [])
+        self.tabs.show_figures(PROPOSED, [TabFigure(str(waiting), "learned")] if waiting else [])
 
     def show_folders(self, folders: Sequence[str]) -> None:
         selected = self.scope_filter

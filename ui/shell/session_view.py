@@ -15,7 +15,7 @@ from core.domain.sessions import ACTIVE_STATUSES, SessionRow, needs_decision
 from core.domain.steps import Step
 from core.store.queued_messages import QueuedMessage
 from core.timeline.idle_runs import ended_idle
-from core.timeline.session_activity import REQUEST_KINDS
+from core.timeline.session_activity import REQUEST_KINDS, UserRating
 from ui.ask.ask_area import AskArea, Dialog, OpenRequest
 from ui.base.history_scan import HistoryScan, HistorySource
 from ui.changes.panel import ChangesPanel, ChangesSource
@@ -24,7 +24,7 @@ from ui.context.panel import ContextPanel
 from ui.decisions.panel import DecisionsPanel
 from ui.style.theme import Look
 from ui.terminal.panel import CommandsSource, TerminalPanel
-from ui.timeline.run_end_card import CardRating, RunEnd, RunFileChange
+from ui.timeline.run_end_card import RunEnd, RunFileChange
 from ui.timeline.run_page import CHART_TAB, STEPS_TAB, RunPage, RunPageSource
 from ui.timeline.waterfall.model import RowSampleSource
 from ui.timeline.waterfall.panel import WaterfallPanel
@@ -397,7 +397,7 @@ class SessionView(QWidget):
         """Update the tabs and run cards after the history scan has read more events."""
         self.page.show_figures(CHANGES, self._change_figures())
         decisions = self.scan.past.decisions
-        self.page.show_figures(DECISIONS, [(f"{len(decisions):,}", "second")] if decisions else [])
+        self.page.show_figures(DECISIONS, [TabFigure(f"{len(decisions):,}")] if decisions else [])
         self.page.set_run_end_source(self._run_end)
         self._show_failed_request()
         if self.page.current_tab in {CHANGES, DECISIONS}:
@@ -409,13 +409,13 @@ class SessionView(QWidget):
         added, removed = history.line_totals()
         figures: list[TabFigure] = []
         if added:
-            figures.append((f"+{added}", "done"))
+            figures.append(TabFigure(f"+{added}", "done"))
         if removed:
-            figures.append((f"−{removed}", "failed"))
+            figures.append(TabFigure(f"−{removed}", "failed"))
         if figures:
             return figures
         changed_files = sum(not file.unchanged for file in history.changed_files())
-        return [(str(changed_files), "second")] if changed_files else []
+        return [TabFigure(str(changed_files))] if changed_files else []
 
     def _show_failed_request(self) -> None:
         """Show the error of a run that paused because a model request failed, until the run continues."""
@@ -445,14 +445,13 @@ class SessionView(QWidget):
             )
             for file in history.changed_files_of_run(step.run)
         )
-        rating, note = history.ratings.get(step.run, ("", ""))
         is_last_run = step.run == self._row.runs
         has_failed = self._row.status == step.status == "failed"
         model = self.page.model
         return RunEnd(
             header=model.header(step.run),
             files=files,
-            rating=CardRating(value=rating, note=note),
+            rating=history.ratings.get(step.run, UserRating()),
             open_proposals=sum(self._proposed.values()) if is_last_run else 0,
             error=history.errors.get(step.run),
             can_retry=is_last_run and has_failed and not self._row.imported_from,

@@ -18,7 +18,7 @@ from ui.skills.source_editor import FindingMark
 from ui.skills.usage_tab import UsageTab
 from ui.style.theme import Look
 from ui.text.visible import visible
-from ui.widgets.tab_strip import TabStrip
+from ui.widgets.tab_strip import TabFigure, TabStrip
 
 EDIT, EDIT_AND_PREVIEW, COMPARE, FILES, USED = "write", "both", "compare", "files", "used"
 
@@ -142,9 +142,9 @@ class SkillView(QWidget):
         """Update the header and the tabs after a change that does not concern the text."""
         count = len(self.skill.versions) if self.skill else 0
         self.header.show_skill(row, count, row.description, menu_entries(row))
-        self.tabs.show_figures(FILES, [(str(self.files.count()), "second")] if self.files.count() else [])
+        self.tabs.show_figures(FILES, [TabFigure(str(self.files.count()))] if self.files.count() else [])
         uses = self.tr("1 use") if row.use_count == 1 else self.tr("{} uses").format(row.use_count)
-        self.tabs.show_figures(USED, [(uses, "second")] if row.use_count else [])
+        self.tabs.show_figures(USED, [TabFigure(uses)] if row.use_count else [])
         self.update_save_state()
 
     def update_save_state(self) -> None:

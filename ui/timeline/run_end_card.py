@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from core.domain.problems import ErrorDetails
 from core.domain.steps import Step
 from core.timeline.idle_runs import ENDED_IDLE
+from core.timeline.session_activity import UserRating
 from ui.base.step_presentation import StatusStyle, end_figures, plural, status_style, translate
 from ui.style.icons import pixmap, set_icon
 from ui.style.number_formats import money
@@ -43,11 +44,6 @@ RIGHT_MARGIN: Final = 13
 MESSAGE_MS: Final = 1_600
 
 
-class CardRating(NamedTuple):
-    value: str = ""  # rating of the run: "up", "down" or "" for none
-    note: str = ""
-
-
 class RunFileChange(NamedTuple):
     """A file that the run created or changed."""
 
@@ -62,7 +58,7 @@ class RunEnd(NamedTuple):
 
     header: Step | None
     files: tuple[RunFileChange, ...] = ()
-    rating: CardRating = CardRating()
+    rating: UserRating = UserRating()
     open_proposals: int = 0  # proposals that wait for the user's decision
     error: ErrorDetails | None = None
     can_retry: bool = False  # whether the button Try again is offered

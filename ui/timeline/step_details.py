@@ -4,6 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 from core.domain.steps import Step
+from core.store.reader import RecallOutcome
 from ui.base.step_presentation import badges, kind_style, status_style, translate
 from ui.style.number_formats import amount, duration, money, size, time_of_day
 from ui.timeline.step_pages import StepSource
@@ -179,10 +180,10 @@ def _cost(reply: dict[str, Any]) -> str:
 def _recalled_memories(rows: EventSource, event: dict[str, Any]) -> list[Fact]:
     """Return the memories that were added to the context, each with the reason for its selection and its rating."""
     facts = []
-    ratings = rows.memory_ratings(_text(event, "session"), int(event.get("run") or 0))
+    outcomes = rows.recall_outcomes(_text(event, "session"), int(event.get("run") or 0))
     for memory in event.get("memories") or ():
-        effect = _memory_effect(ratings.get(_text(memory, "memory_id")))
-        notes = "; ".join(filter(None, (_text(memory, "reason"), effect)))
+        outcome = _outcome_text(outcomes.get(_text(memory, "memory_id")))
+        notes = "; ".join(filter(None, (_text(memory, "reason"), outcome)))
         text = f"{memory.get('text')} ({notes})" if notes else str(memory.get("text"))
         facts.append(Fact(_text(memory, "kind").capitalize(), text))
     if omitted := int(event.get("omitted") or 0):
@@ -190,14 +191,14 @@ def _recalled_memories(rows: EventSource, event: dict[str, Any]) -> list[Fact]:
     return facts
 
 
-def _memory_effect(rating: tuple[bool, str] | None) -> str:
-    """Return whether the agent used a memory, and how the user rated the run; "" without a rating."""
-    if rating is None:
+def _outcome_text(outcome: RecallOutcome | None) -> str:
+    """Return whether the agent used a memory, and how the run was rated; "" if the run has not ended yet."""
+    if outcome is None:
         return ""
-    was_used, run_rating = rating
+    usage = translate("used") if outcome.was_used else translate("not used")
     ratings = {"good": translate("the run was rated good"), "bad": translate("the run was rated bad")}
-    effect = translate("used") if was_used else translate("not used")
-    return f"{effect}, {ratings[run_rating]}" if run_rating in ratings else effect
+    rating = ratings.get(outcome.run_rating)
+    return f"{usage}, {rating}" if rating else usage
 
 
 def _turn_limit(limit: object) -> str:

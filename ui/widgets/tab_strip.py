@@ -1,6 +1,6 @@
 """A tab bar whose tabs can show small numbers, such as a count, next to their titles."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
@@ -14,8 +14,15 @@ from ui.widgets.paint import draw_frame, draw_line
 PADDING: Final = 10
 ARROW: Final = 14
 GAP: Final = 6
+FIGURE_GAP: Final = 4
+FIGURE_PADDING: Final = 6
 
-TabFigure = tuple[str, str]  # the text and the color token
+
+class TabFigure(NamedTuple):
+    """A small number beside the title of a tab; `token` names its color in the theme."""
+
+    text: str
+    token: str = "second"
 
 
 class FigureTabBar(QTabBar):
@@ -42,29 +49,34 @@ class FigureTabBar(QTabBar):
     def show_figures(self, index: int, figures: list[TabFigure]) -> None:
         if self._figures.get(index, []) != figures:
             self._figures[index] = figures
-            figures_text = " ".join(text for text, _ in figures)
+            figures_text = " ".join(figure.text for figure in figures)
             self.setAccessibleTabName(index, f"{self.tabText(index)} {figures_text}".strip())
             self._fit_figures()
             self._lay_out_again()
 
     def _lay_out_again(self) -> None:
+        """Make Qt compute the tab sizes again, which it does when the text of a tab is set."""
         if self.count():
             self.setTabText(0, self.tabText(0))
 
     def _fit_figures(self) -> None:
         """Hide the numbers if all tabs fit without them, but not with them."""
-        before, widths = self._hides_figures, []
-        for self._hides_figures in (False, True):
-            widths.append(sum(self.tabSizeHint(index).width() for index in range(self.count())))
-        self._hides_figures = widths[1] <= self.width() < widths[0]
-        if self._hides_figures != before:
+        were_hidden = self._hides_figures
+        self._hides_figures = False
+        full_width = self._tabs_width()
+        self._hides_figures = True
+        self._hides_figures = self._tabs_width() <= self.width() < full_width
+        if self._hides_figures != were_hidden:
             self._lay_out_again()
+
+    def _tabs_width(self) -> int:
+        return sum(self.tabSizeHint(index).width() for index in range(self.count()))
 
     def _figures_width(self, index: int) -> int:
         metrics = QFontMetrics(self.look.fonts.caption)
         figures = [] if self._hides_figures else self._figures.get(index, [])
-        widths = [metrics.horizontalAdvance(text) for text, _ in figures]
-        return sum(widths) + 4 * (len(widths) - 1) + 12 if widths else 0
+        widths = [metrics.horizontalAdvance(figure.text) for figure in figures]
+        return sum(widths) + FIGURE_GAP * (len(widths) - 1) + 2 * FIGURE_PADDING if widths else 0
 
     def restyle(self, look: Look) -> None:
         self.look = look
@@ -131,9 +143,10 @@ class FigureTabBar(QTabBar):
         height = metrics.height() + 4
         frame = QRect(x, box.y() + (box.height() - 2 - height) // 2, width, height)
         draw_frame(painter, frame, 4, theme.raised, theme.strong_line)
-        x += 6
-        for text, token in figures:
-            x += draw_line(painter, QRect(x, frame.y(), width, height), text, font, theme.color(token)) + 4
+        x += FIGURE_PADDING
+        for figure in figures:
+            rect = QRect(x, frame.y(), width, height)
+            x += draw_line(painter, rect, figure.text, font, theme.color(figure.token)) + FIGURE_GAP
 
 
 class TabStrip(QWidget):
