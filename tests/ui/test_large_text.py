@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QMargins, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -112,7 +112,7 @@ def test_tabs_leave_out_their_figures_rather_than_their_last_title(large: Look, 
 
 
 def test_a_header_without_room_shows_its_buttons_as_icons(large: Look, qtbot: QtBot) -> None:
-    row, command = CompactRow((0, 0, 0, 0)), ElidedLabel("wc -w complaint.md && grep -c", large.fonts.mono)
+    row, command = CompactRow(), ElidedLabel("wc -w complaint.md && grep -c", large.fonts.mono)
     qtbot.addWidget(row)
     row.row.addWidget(command, 1)
     buttons = [Button(large, text, name=text, icon="copy") for text in ("Copy output", "Show step")]
@@ -211,7 +211,7 @@ def test_the_end_of_a_run_leaves_out_its_question_rather_than_what_the_run_did(l
 
 
 def test_a_side_of_a_comparison_keeps_its_title(large: Look, qtbot: QtBot) -> None:
-    header = ComparisonHeader(large, "Choose a session", name="compare.left", margins=(20, 8, 42, 8))
+    header = ComparisonHeader(large, "Choose a session", name="compare.left", margins=QMargins(20, 8, 42, 8))
     qtbot.addWidget(header)
     header.show_session(SessionRow("a", "Fix flaky checkout test", status="failed"))
     header.resize(CENTER // 2 + 60, 100)
@@ -362,12 +362,12 @@ def test_the_list_of_changed_files_shows_names_rather_than_line_counts(large: Lo
     rows.show(story)
     delegate = column.files.itemDelegate()
     assert isinstance(delegate, ChangedFileDelegate)
-    shown = [text for text, _ in delegate.fitting_badges(story[0], 280)]
+    shown = [badge.text for badge in delegate.fitting_badges(story[0], 280)]
     assert shown == []
     assert "not reviewed" in str(rows.data(rows.index(0), Qt.ItemDataRole.ToolTipRole))
-    shown = [text for text, _ in delegate.fitting_badges(story[0], 480)]
+    shown = [badge.text for badge in delegate.fitting_badges(story[0], 480)]
     assert shown == ["not reviewed", "1 comment"]
-    assert [text for text, _ in delegate.fitting_badges(story[0], 2_000)] == [
+    assert [badge.text for badge in delegate.fitting_badges(story[0], 2_000)] == [
         "+17",
         "not reviewed",
         "1 comment",

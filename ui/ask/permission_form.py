@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QMargins, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -305,7 +305,8 @@ class PermissionForm(QFrame):
     def _build_button_row(self, side_margin: int, dialog: bool) -> QWidget:
         answers = WrappingRow(self._deny_all_button, self._deny, self._change, self._allow)
         later = plain_row(self._later_button, alignment=Qt.AlignmentFlag.AlignLeft)
-        margins = max(0, side_margin - 12), 12 if dialog else 0, side_margin, 12 if dialog else 0
+        vertical_margin = 12 if dialog else 0
+        margins = QMargins(max(0, side_margin - 12), vertical_margin, side_margin, vertical_margin)
         return StackingRow(later, answers, margins=margins, spacing=GAP)
 
     def _build_text_frame(self) -> QWidget:

@@ -13,8 +13,9 @@ from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label
 
-STEPS: Final = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}  # keys that go to the next and previous hunk
-PANEL_KEYS: Final = (*STEPS, Qt.Key.Key_K, Qt.Key.Key_S, Qt.Key.Key_U)
+LIST_WIDTH: Final = 260
+HUNK_KEYS: Final = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}  # keys that go to the next and previous hunk
+PANEL_KEYS: Final = (*HUNK_KEYS, Qt.Key.Key_K, Qt.Key.Key_S, Qt.Key.Key_U)
 
 
 class FileList(QListView):
@@ -135,6 +136,3 @@ class FileColumn(QWidget):
         self.note.setFont(look.fonts.second)
         self.warning.setFont(look.fonts.second)
         self.files.viewport().update()
-
-
-LIST_WIDTH: Final = 260

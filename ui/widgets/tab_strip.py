@@ -117,30 +117,31 @@ class FigureTabBar(QTabBar):
         return self.tabSizeHint(index)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, fonts = self.look.theme, self.look.fonts
         with QPainter(self) as painter:
-            under = self.mapFromGlobal(self.cursor().pos())
-            uncovered = self._uncovered_right()
             for index in range(self.count()):
-                box = self.tabRect(index)
-                chosen = index == self.currentIndex()
-                color = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
-                title_box = box.adjusted(self._padding, 0, 0, -2)
-                title_box.setRight(min(title_box.right(), uncovered))  # a title below the buttons ends with "…"
-                text_width = draw_line(painter, title_box, self.tabText(index), fonts.strong, color)
-                if chosen:
-                    painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
-                if chosen and self.hasFocus():
-                    draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
-                if (figures := self._figures.get(index)) and not self._hides_figures:
-                    self._paint_figures(
-                        painter, box, box.x() + self._padding + text_width + GAP, figures, self._figures_width(index)
-                    )
+                self._paint_tab(painter, index)
 
-    def _paint_figures(self, painter: QPainter, box: QRect, x: int, figures: list[TabFigure], width: int) -> None:
-        theme, font = self.look.theme, self.look.fonts.caption
-        metrics = QFontMetrics(font)
-        height = metrics.height() + 4
+    def _paint_tab(self, painter: QPainter, index: int) -> None:
+        theme, box = self.look.theme, self.tabRect(index)
+        is_current = index == self.currentIndex()
+        is_hovered = self.underMouse() and box.contains(self.mapFromGlobal(self.cursor().pos()))
+        color = theme.text if is_current or is_hovered else theme.second
+        title_rect = box.adjusted(self._padding, 0, 0, -2)
+        title_rect.setRight(min(title_rect.right(), self._uncovered_right()))  # a title below the buttons is elided
+        title_width = draw_line(painter, title_rect, self.tabText(index), self.look.fonts.strong, color)
+        if is_current:
+            painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
+        if is_current and self.hasFocus():
+            draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
+        self._paint_figures(painter, index, box.x() + self._padding + title_width + GAP)
+
+    def _paint_figures(self, painter: QPainter, index: int, x: int) -> None:
+        """Paint the numbers of a tab, if it has any and they are not hidden."""
+        figures = self._figures.get(index)
+        if not figures or self._hides_figures:
+            return
+        theme, font, box = self.look.theme, self.look.fonts.caption, self.tabRect(index)
+        width, height = self._figures_width(index), QFontMetrics(font).height() + 4
         frame = QRect(x, box.y() + (box.height() - 2 - height) // 2, width, height)
         draw_frame(painter, frame, 4, theme.raised, theme.strong_line)
         x += FIGURE_PADDING
