@@ -59,9 +59,9 @@ class Toast(AccentFrame):
         return self.isVisible() and self._undo is not None
 
     @property
-    def remaining_ms(self) -> int:
-        """How long the toast stays unless it is hovered or focused then."""
-        return self._timer.remainingTime()
+    def duration_ms(self) -> int:
+        """How long the toast stays after the message was shown, unless it is hovered or focused then."""
+        return self._timer.interval()
 
     def undo(self) -> None:
         """Hide the toast, and undo the action it is about."""
