@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QListView, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.timeline.session_activity import ChangedFile
+from core.timeline.text_diff import LineCounts
 from ui.changes.changed_files import ChangedFileDelegate, ChangedFilesModel
 from ui.style.theme import Look
 from ui.widgets.button import Button
@@ -105,9 +106,11 @@ class FileColumn(QWidget):
             self.files.setFocus()
         self.revert_file_button.setVisible(visible)
 
-    def show_totals(self, files: int, added: int, removed: int) -> None:
-        self.count.setText((self.tr("{} file") if files == 1 else self.tr("{} files")).format(files))
-        self.total.setText(f"+{added} −{removed}")
+    def show_totals(self, file_count: int, lines: LineCounts) -> None:
+        """Show the number of files, and of the lines that were added and removed in all of them."""
+        text = self.tr("{} file") if file_count == 1 else self.tr("{} files")
+        self.count.setText(text.format(file_count))
+        self.total.setText(f"+{lines.added} −{lines.removed}")
 
     def show_note(self, text: str, warning: str) -> None:
         """Show what changed the file, and a warning if it was written after reading untrusted content."""

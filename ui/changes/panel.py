@@ -168,7 +168,7 @@ class ChangesPanel(QWidget):
             self.refresh_unreviewed()
         selected_path = self._file.path if self._file and not other_session else ""
         changed = self._column.rows.show(files)
-        self._column.show_totals(len(files), *activity.line_totals())
+        self._column.show_totals(len(files), activity.line_totals())
         if changed or other_session:
             self._choose_path(self._pending_path or selected_path)
             self._pending_path = ""

@@ -406,12 +406,12 @@ class SessionView(QWidget):
     def _change_figures(self) -> list[TabFigure]:
         """Return the numbers of added and removed lines; without any, the number of changed files."""
         history = self.scan.past
-        added, removed = history.line_totals()
+        lines = history.line_totals()
         figures: list[TabFigure] = []
-        if added:
-            figures.append(TabFigure(f"+{added}", "done"))
-        if removed:
-            figures.append(TabFigure(f"−{removed}", "failed"))
+        if lines.added:
+            figures.append(TabFigure(f"+{lines.added}", "done"))
+        if lines.removed:
+            figures.append(TabFigure(f"−{lines.removed}", "failed"))
         if figures:
             return figures
         changed_files = sum(not file.unchanged for file in history.changed_files())

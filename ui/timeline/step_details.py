@@ -10,9 +10,11 @@ from ui.style.number_formats import amount, duration, money, size, time_of_day
 from ui.timeline.step_pages import StepSource
 from ui.timeline.step_provenance import EventSource, Fact, provenance_facts
 
-TEXT_LIMIT = 1_200
-SEARCHED_ROWS = 60
+TEXT_LIMIT = 1_200  # characters of a long text that are shown as a fact
+SEARCHED_ROWS = 60  # rows before a step in which the reply that led to it is searched
 
+# The fields of each kind of event that may hold the long text of a step. The first one is preferred; for the step of a
+# reply, the last one.
 OUTPUT_FIELDS = {
     "tool_returned": ("output",),
     "background_command_ended": ("output",),
@@ -211,11 +213,12 @@ def _thinking(rows: StepSource, session: str, step: Step) -> str:
         return ""
     first = max(0, step.row - SEARCHED_ROWS)
     earlier_steps = reversed(rows.steps(session, first, step.row - first))
-    replied = next((each for each in earlier_steps if each.kind == "thinking" and each.status == "done"), None)
-    if replied is None:
+    replies = (earlier for earlier in earlier_steps if earlier.kind == "thinking" and earlier.status == "done")
+    reply = next(replies, None)
+    if reply is None:
         return ""
     for field in ("reasoning", "text"):
-        if text := rows.full_text(session, replied.last_seq, field, TEXT_LIMIT + 1).strip():
+        if text := rows.full_text(session, reply.last_seq, field, TEXT_LIMIT + 1).strip():
             return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "…"
     return ""
 

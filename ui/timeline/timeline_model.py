@@ -62,7 +62,7 @@ class TimelineModel(NestedRows):
         self._start("", 0)
 
     def _start(self, session: str, count: int) -> None:
-        self._begin(session, count)
+        self._reset(session, count)
         self._read_groups = ReadGroups(self._pages.page)
         self._folded: set[int] = set()
         self._headers: dict[int, int] = {}
@@ -138,9 +138,9 @@ class TimelineModel(NestedRows):
         """
         step = self.step_at(position)
         if step and step.kind == "delegate":
-            return self._family.with_progress(self.address_at(position).session, step)
+            return self._sub_agents.with_progress(self.address_at(position).session, step)
         if step and step.kind == "fork":
-            return self._family.with_fork_title(step)
+            return self._sub_agents.with_fork_title(step)
         group = self._read_groups.collapsed_group_of(step.row) if step and _can_be_grouped(step) else None
         if group is None:
             return step
