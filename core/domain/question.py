@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 UnansweredPolicy = Literal["wait", "pause", "default"]  # what happens if a question is not answered in time
 AnsweredBy = Literal["user", "earlier_answer", "nobody", "no_questions"]
@@ -69,6 +69,13 @@ class Question:
             text=self.text, options=self.options, free_text=self.free_text, multi_select=self.multi_select
         )
         return self.sub_questions or (only_question,)
+
+
+class PendingQuestion(NamedTuple):
+    """A question that waits for the user's answer, and its session."""
+
+    session: str
+    question: Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from core.domain.permissions import PendingPermissionRequest, PermissionOption, PermissionRequest
 from core.domain.problems import Problem
-from core.domain.question import Question, QuestionOption, SubQuestion
+from core.domain.question import PendingQuestion, Question, QuestionOption, SubQuestion
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.domain.text import Text
@@ -52,8 +52,8 @@ class CallOrigin(NamedTuple):
     call_id: str
 
 
-class RecalledMemoryUse(NamedTuple):
-    """Whether the agent used a memory that a run received, and how the user rated the run."""
+class RecallOutcome(NamedTuple):
+    """Whether the agent used a memory that was recalled for a run, and how the run was rated: `good`, `bad` or ""."""
 
     was_used: bool
     run_rating: str
@@ -268,10 +268,12 @@ class Reader:
         """Return the content of a blob, or None if it is missing."""
         return read_blob(self._db, name)
 
-    def questions(self) -> list[tuple[str, Question]]:
-        """Return the open questions, each with its session, oldest first."""
+    def questions(self) -> list[PendingQuestion]:
+        """Return the open questions, oldest first."""
         rows = self._pending("question_asked")
-        return [(row.session, _question(json.loads(row.payload)["question"], row.asked_at)) for row in rows]
+        return [
+            PendingQuestion(row.session, _question(json.loads(row.payload)["question"], row.asked_at)) for row in rows
+        ]
 
     def open_proposal_count(self, target_kind: str) -> int:
         """Return the number of open proposals for skills or for memories."""
@@ -311,12 +313,12 @@ class Reader:
         """Return the newest events that contain every word of `text`, newest first; see `search_events`."""
         return search_events(self._derived, text, limit, sessions, kinds)
 
-    def memory_ratings(self, session: str, run: int) -> dict[str, RecalledMemoryUse]:
-        """Return, for each memory that a run received, whether the agent used it and how the run was rated."""
+    def recall_outcomes(self, session: str, run: int) -> dict[str, RecallOutcome]:
+        """Return the outcome of each memory that was recalled for a run, by the ID of the memory."""
         rows = self._db.execute(
             "SELECT memory, used, run_rating FROM memory_use WHERE session = ? AND run = ?", (session, run)
         )
-        return {memory: RecalledMemoryUse(bool(used), rating) for memory, used, rating in rows}
+        return {memory: RecallOutcome(bool(used), run_rating) for memory, used, run_rating in rows}
 
     def search_backlog(self) -> int:
         """Return how many events are not in the search index yet, for example after an import."""

@@ -11,9 +11,8 @@ from core.domain.event_values import InstructionFile
 from core.domain.problems import ErrorDetails
 from core.domain.rewind_events import OpenRewinds
 from core.timeline.decision_entry import DECISION_KINDS, DecisionEntry, EventJson, decision_of, text_head
-from core.timeline.text_diff import line_counts
+from core.timeline.text_diff import LineCounts, line_counts
 
-BlobPair = tuple[str, str]  # hashes of the blobs with a file's contents before and after
 ReadBlob = Callable[[str], bytes | None]
 
 CHANGE_KINDS = ("file_changed", "files_rewound")
@@ -49,18 +48,18 @@ class ChangedFile:
 
     path: str
     changes: tuple[FileEdit, ...]
-    net: tuple[int, int] | None = None
+    net: LineCounts | None = None
 
     @property
     def added(self) -> int:
         if self.net:
-            return self.net[0]
+            return self.net.added
         return 0 if self.unchanged else sum(change.added for change in self.changes if not change.rewound)
 
     @property
     def removed(self) -> int:
         if self.net:
-            return self.net[1]
+            return self.net.removed
         return 0 if self.unchanged else sum(change.removed for change in self.changes if not change.rewound)
 
     @property
@@ -126,8 +125,29 @@ class CompactionPoint:
     reason: str
 
 
+class _EditedFile(NamedTuple):
+    """A file in one run or, if `run` is 0, in the whole session."""
+
+    path: str
+    run: int
+
+
+class _Versions(NamedTuple):
+    """The hashes of the contents of a file before its first change and after the last one."""
+
+    before: str
+    after: str
+
+
+class _NetChange(NamedTuple):
+    """The net change between two versions of a file; `lines` is None if it is unknown."""
+
+    versions: _Versions
+    lines: LineCounts | None
+
+
 class UserRating(NamedTuple):
-    """How the user rated a run: `up`, `down` or an empty string, and a note."""
+    """The user's rating of a run: `up`, `down` or "" for none, with a note."""
 
     value: str = ""
     note: str = ""
@@ -139,7 +159,7 @@ class SessionActivity:
 
     files: dict[str, list[FileEdit]] = field(default_factory=dict)
     decisions: list[DecisionEntry] = field(default_factory=list)
-    ratings: dict[int, UserRating] = field(default_factory=dict)
+    ratings: dict[int, UserRating] = field(default_factory=dict)  # by run number
     errors: dict[int, ErrorDetails] = field(default_factory=dict)
     pause_error: ErrorDetails | None = None  # the error that caused the last pause; None if the user paused
     requests: list[SentRequest] = field(default_factory=list)
@@ -151,11 +171,9 @@ class SessionActivity:
     _tier_choice: tuple[str, ...] = ()
     _every: int = 1
     _request_count: int = 0
-    _original_blobs: dict[tuple[str, int], str] = field(
-        default_factory=dict
-    )  # the blob before the first change, by path and run; run 0 stands for the whole session
-    _uncompared: dict[tuple[str, int], BlobPair] = field(default_factory=dict)
-    _nets: dict[tuple[str, int], tuple[BlobPair, tuple[int, int] | None]] = field(default_factory=dict)
+    _original_blobs: dict[_EditedFile, str] = field(default_factory=dict)  # the blob before the first change
+    _uncompared: dict[_EditedFile, _Versions] = field(default_factory=dict)
+    _net_changes: dict[_EditedFile, _NetChange] = field(default_factory=dict)
 
     def apply(self, lines: Iterable[EventJson]) -> None:
         """Apply stored events, in the order of the event log."""
@@ -173,7 +191,7 @@ class SessionActivity:
                 self.instructions = tuple(map(_instruction_file, line.get("instruction_files") or ()))
             elif kind == "run_rated":
                 if line.get("by", "user") == "user":
-                    rating = UserRating(str(line.get("rating", "")), text_head(line.get("note")))
+                    rating = UserRating(value=str(line.get("rating", "")), note=text_head(line.get("note")))
                     self.ratings[int(line.get("run_number", 0))] = rating
             elif kind == "run_paused":
                 self.pause_error = _error_details(line)
@@ -206,17 +224,21 @@ class SessionActivity:
 
     def compare_next(self, read_blob: ReadBlob) -> None:
         """Compute one of the missing net changes. Called repeatedly, because each takes a few milliseconds."""
-        key, pair = self._uncompared.popitem()
-        self._nets[key] = pair, line_counts(*(read_blob(name) if name else b"" for name in pair))
+        file, versions = self._uncompared.popitem()
+        old = read_blob(versions.before) if versions.before else b""
+        new = read_blob(versions.after) if versions.after else b""
+        self._net_changes[file] = _NetChange(versions, line_counts(old, new))
 
-    def line_totals(self) -> tuple[int, int]:
+    def line_totals(self) -> LineCounts:
         """Return how many lines were added and removed in all files together."""
         files = self.changed_files()
-        return sum(file.added for file in files), sum(file.removed for file in files)
+        return LineCounts(added=sum(file.added for file in files), removed=sum(file.removed for file in files))
 
     def _changed_file(self, path: str, changes: list[FileEdit], run: int = 0) -> ChangedFile:
-        pair, net = self._nets.get((path, run), (None, None))
-        return ChangedFile(path, tuple(changes), net if pair == (changes[0].before, changes[-1].after) else None)
+        net_change = self._net_changes.get(_EditedFile(path, run))
+        versions = _Versions(before=changes[0].before, after=changes[-1].after)
+        is_current = net_change is not None and net_change.versions == versions
+        return ChangedFile(path, tuple(changes), net=net_change.lines if net_change and is_current else None)
 
     def _record_edit(self, edit: FileEdit) -> None:
         """Record a change.
@@ -224,12 +246,15 @@ class SessionActivity:
         For a file that changed before, note that its net change must be computed from its contents.
         """
         self.files.setdefault(edit.path, []).append(edit)
-        for key in ((edit.path, 0), (edit.path, edit.run))[: 1 if edit.rewound else 2]:
-            pair = self._original_blobs.get(key), edit.after
-            if pair[0] is None:
-                self._original_blobs[key] = edit.before
-            elif any(pair):
-                self._uncompared[key] = pair[0], pair[1]
+        files = [_EditedFile(edit.path, run=0)]
+        if not edit.rewound:
+            files.append(_EditedFile(edit.path, edit.run))
+        for file in files:
+            original = self._original_blobs.get(file)
+            if original is None:
+                self._original_blobs[file] = edit.before
+            elif original or edit.after:
+                self._uncompared[file] = _Versions(original, edit.after)
 
     def _change(self, line: EventJson) -> None:
         seq, run = int(line["seq"]), int(line.get("run", 0))
@@ -250,8 +275,16 @@ class SessionActivity:
         undoes_seq = int(line.get("undoes_seq", 0))
         self.open_rewinds.add(seq, paths, line.get("skipped") or (), undoes_seq)
         for path, file in zip(paths, files, strict=True):
-            before, after = str(file.get("before", "")), str(file.get("after", ""))
-            self._record_edit(FileEdit(seq, run, path, before, after, rewound=True, undoes_revert=undoes_seq > 0))
+            edit = FileEdit(
+                seq=seq,
+                run=run,
+                path=path,
+                before=str(file.get("before", "")),
+                after=str(file.get("after", "")),
+                rewound=True,
+                undoes_revert=undoes_seq > 0,
+            )
+            self._record_edit(edit)
 
     def _add_request(self, line: EventJson) -> None:
         tokens: Mapping[str, Any] = line.get("tokens") or {}
@@ -261,11 +294,11 @@ class SessionActivity:
         for name, count in tokens.items():
             grouped[category_group(name)] = grouped.get(category_group(name), 0) + int(count)
         request = SentRequest(
-            int(line["seq"]),
-            int(line.get("turn", 0)),
-            str(line.get("model", "")),
-            int(line.get("context_window", 0)),
-            grouped,
+            seq=int(line["seq"]),
+            turn=int(line.get("turn", 0)),
+            model=str(line.get("model", "")),
+            context_window=int(line.get("context_window", 0)),
+            tokens=grouped,
             compact=self.compact,
         )
         self._request_count += 1
@@ -279,10 +312,14 @@ class SessionActivity:
             self._every *= 2
 
     def _compact(self, line: EventJson) -> None:
-        before, after = int(line.get("tokens_before", 0)), int(line.get("tokens_after", 0))
-        self.compactions.append(
-            CompactionPoint(int(line["seq"]), len(self.requests), before, after, str(line.get("reason", "")))
+        point = CompactionPoint(
+            seq=int(line["seq"]),
+            request_index=len(self.requests),
+            before=int(line.get("tokens_before", 0)),
+            after=int(line.get("tokens_after", 0)),
+            reason=str(line.get("reason", "")),
         )
+        self.compactions.append(point)
 
     def _add_decision(self, line: EventJson) -> None:
         entry = decision_of(line)

@@ -3,45 +3,41 @@
 from pathlib import Path
 from typing import Final
 
-from core.domain.decision_option import DecisionOption
 from core.domain.events import (
     CallStarted,
     ContextCompacted,
-    DecisionMade,
     FileChanged,
     RunEnded,
     RunInterrupted,
     RunRated,
     SessionEvent,
 )
-from core.domain.permissions import CallAllowed, PermissionRequest, PermissionRequested, canonical_json, fingerprint
-from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked, QuestionOption, SubQuestion
+from core.domain.permissions import PermissionRequest, PermissionRequested, canonical_json, fingerprint
+from core.domain.question import Question, QuestionAsked, QuestionOption, SubQuestion
 from core.domain.session_metadata import SessionArchived, SessionPinned, SessionTrashed
-from core.domain.text import Attachment, Text
+from core.domain.text import Text
 from core.store.blobs import blob_hash
-from tests.screens.sample_checkout import failed, mended
-from tests.screens.sample_events import At, SampleSession, did, name_of, picture, thought, user_task
-from tests.screens.sample_pumps import pumps, reading
-
-HOUR: Final = 3600
-LAWS: Final = (
-    DecisionOption("Dates of the photos", ("kept by the camera",), ("can be edited",), 85),
-    DecisionOption("A statement of mine", ("short",), ("only my word",), 40),
+from tests.screens import sample_letter
+from tests.screens.sample_checkout import failed_search_for_cause, successful_search_for_cause
+from tests.screens.sample_events import (
+    SampleSession,
+    TimedEvents,
+    after,
+    model_turn,
+    read_file,
+    run_command,
+    start_run,
+    text_hash,
+    tool_call,
 )
-TONE: Final = Question(
-    "q-tone",
-    "Which tone should the letter take?",
-    "The draft is ready. The tone decides whether I mention the council and a deadline.",
-    (
-        QuestionOption("Firm, with a 14-day deadline", "Names the clause and the next step.", recommended=True),
-        QuestionOption("Friendly first reminder", "No deadline, no legal reference."),
-        QuestionOption("Formal notice, copy to the council", "Starts the official route at once."),
-    ),
-)  # fmt: skip
-FORM: Final = Question(
-    "q-form",
-    "Before I write the minutes (3 questions)",
-    "The notes leave these open.",
+from tests.screens.sample_pumps import compare_pumps, read_quotes
+
+HOUR: Final = 3600  # in seconds
+COMPLETED: Final = RunEnded("completed")
+MINUTES_FORM: Final = Question(
+    id="q-form",
+    text="Before I write the minutes (3 questions)",
+    reason="The notes leave these open.",
     sub_questions=(
         SubQuestion(
             "Who gets them?",
@@ -59,51 +55,6 @@ FORM: Final = Question(
         SubQuestion("When is the next meeting?"),
     ),
 )
-DATES: Final = """photos/bath-1.jpg  2026:09:02 18:11
-photos/bath-2.jpg  2026:09:30 08:40
-photos/wall-1.jpg  2026:10:11 19:22
-"""
-NOTES: Final = "Mould above the bath since 2 September. Told Mr Harrow twice, by letter and on the phone.\n"
-ANSWER: Final = """The letter is ready. It asks for the repair by **5 December**, cites clause 11.2 of your agreement, \
-and lists the three dated photos.
-
-### Before you send it
-
-- Put your phone number where it says `[phone]`.
-- Keep the envelope receipt: the 14 days start when it arrives.
-
-```
-complaint.md    letter, one page
-photos.csv      the photos to attach
-```
-"""
-
-
-DRAFT: Final = "# Complaint about damp and mould\n\nDear Mr Harrow,\n\n" + "\n".join(
-    [
-        "on 2 September, 30 September and 11 October I took the",
-        "photos attached to this letter. They show mould in the",
-        "bathroom and on the outer wall.",
-        "",
-        "Under clause 11.2 of our agreement the landlord repairs damp",
-        "within fourteen days of a notice. This letter is that notice.",
-        "",
-        *(
-            f"Photo {n}: {place}."
-            for n, place in enumerate(("above the bath", "the window frame", "the outer wall"), 1)
-        ),
-        "",
-        "I would be glad if the repair were made soon.",
-        "Yours sincerely,",
-        "the tenant",
-        "",
-    ]
-)
-FIRM: Final = DRAFT.replace(
-    "I would be glad if the repair were made soon.",
-    "Please carry out the repair by 5 December.\nIf nothing has happened by then I shall ask the council to inspect.",
-).replace("the tenant", "A. Berg, Flat 4")
-PHOTOS: Final = "photo,taken\nbath-1.jpg,2026-09-02\nbath-2.jpg,2026-09-30\nwall-1.jpg,2026-10-11\n"
 REPORT: Final = "# Tickets of the third quarter\n\nBilling first: 41% of all, most about refunds.\n"
 OLD_CODE: Final = """def rename(invoice: Path, date: str) -> None:
     target = invoice.with_name(f"{date}.pdf")
@@ -116,190 +67,241 @@ NEW_CODE: Final = """def rename(invoice: Path, date: str) -> None:
         target = invoice.with_name(f"{date}-{number}.pdf")
     invoice.rename(target)
 """
-PICTURE: Final = picture()
-BODIES: Final = {
-    blob_hash(body): body for body in (DRAFT.encode(), FIRM.encode(), PHOTOS.encode(), REPORT.encode(), PICTURE)
-}
-SEEN: Final = Attachment("photos/overview.png", "image/png", blob_hash(PICTURE), len(PICTURE))
+BLOBS: Final = {blob_hash(contents): contents for contents in (*sample_letter.CONTENTS, REPORT.encode())}
 
-
-def _letter() -> list[At]:
-    changed = FileChanged("c5", "complaint.md", "", name_of(DRAFT), DRAFT.count("\n"))
-    return [
-        user_task("Write the letter to the landlord about the mould. My notes are in this folder."),
-        *thought(1, "First I read what there is: the notes, then the agreement.", 4.2, 2_100,
-                  "I will read your notes and the agreement first."),
-        *did("c1", "read", "read", "notes.md", 0.012, NOTES),
-        *did("c2", "read", "read", "agreement.txt", 0.016, "11.2 The landlord repairs damp within 14 days.\n" * 90),
-        *did("c2a", "read", "read", "letters/2026-03-12.md", 0.011, NOTES * 3),
-        *did("c2b", "read", "read", "letters/2026-06-02.md", 0.012, NOTES * 4),
-        *did("c2c", "read", "read", "letters/reply-2026-06-20.md", 0.011, NOTES * 2),
-        *thought(2, "The agreement puts damp repairs on the landlord, within fourteen days of a notice.", 6.1, 6_020),
-        At(0.01, (CallAllowed("c3", "your rule run exiftool *", "r-exif"),)),
-        *did("c3", "run", "command", "exiftool -DateTimeOriginal photos/*.jpg", 0.6, DATES, 0,
-              FileChanged("c3", "photos.csv", "", name_of(PHOTOS), 4)),
-        *did("c3a", "run", "command", "montage photos/*.jpg photos/overview.png", 0.9, "", 0,
-              FileChanged("c3a", "photos/overview.png", "", blob_hash(PICTURE))),
-        *did("c3b", "read", "read", "photos/overview.png", 0.02, "A picture of 320 × 200.", attached=(SEEN,)),
-        At(0.1, (DecisionMade("c4", "How to prove when the mould was first seen", LAWS, LAWS[0].label,
-                              "The photos carry their dates; a statement would be only my word."),)),
-        *thought(3, "The dates prove when it was first seen. Now the draft.", 8.4, 9_400),
-        *did("c5", "write", "write", "complaint.md", 0.031, "Wrote complaint.md (3,104 bytes).", change=changed),
-        *did("c6", "run", "command", "pandoc complaint.md -o complaint.docx", 0.2, "sh: pandoc: not found\n", 127),
-        *thought(4, "There is no pandoc; Markdown will do. The draft needs a tone, so I ask.", 3.3, 11_200),
-    ]  # fmt: skip
-
-
-def _answered() -> list[At]:
-    return [
-        *_letter(),
-        At(0.02, (QuestionAsked(TONE, "c7"),)),
-        At(64, (QuestionAnswered(TONE.id, "c7", Answer(TONE.options[0].label)),)),
-        *thought(5, "Firm it is: the deadline and clause 11.2.", 7.2, 12_900),
-        *did("c8", "write", "write", "complaint.md", 0.022, "Replaced complaint.md.",
-              change=FileChanged("c8", "complaint.md", name_of(DRAFT), name_of(FIRM), 3, 2)),
-        *thought(6, "", 5.5, 13_600, ANSWER),
-        At(0.01, (RunEnded("completed"),)),
-    ]  # fmt: skip
-
-
-def _short(task: str, what: str, end: SessionEvent | None, rounds: int = 3) -> list[At]:
-    facts = [user_task(task)]
-    for number in range(1, rounds + 1):
-        facts += thought(number, f"Next: {what}.", 2.5, 1_800 * number)
-        facts += did(f"c{number}", "run", "command", what, 1.4, "ok\n", 0)
-    return [*facts, At(0.1, (end,))] if end else facts
-
-
-def _upgrade() -> list[At]:
-    """Return a session that is waiting for approval of two commands."""
-    facts = [user_task("Make the billing service run on Python 3.12.")]
-    facts += thought(1, "First I see which Python the service asks for.", 2.5, 1_800)
-    facts += did("u1", "read", "read", "pyproject.toml", 0.02, 'requires-python = ">=3.11"\n')
-    facts += thought(2, "The type hints can use the syntax of 3.12. Do the tests pass as they are?", 4.1, 3_600)
-    facts += did("u2", "run", "command", "pytest -q", 1.4, "41 passed\n", 0)
-    facts += thought(3, "They pass. I format the code, test again, and delete the old environment.", 3.2, 5_400)
-    return [*facts, At(0.1, _wanted())]
-
-
-def _wanted() -> tuple[SessionEvent, ...]:
-    """Return two permission requests: one that can be saved as a rule, and one for an irreversible command."""
-    folder = str(Path.home() / "src/billing")
-    why = "No saved rule allows this command, so it needs your approval."
-    commands = (
-        ("cw1", "ruff format src && pytest -q", why, ("ruff format *", "pytest *")),
-        ("cw2", "rm -rf .venv-3.11", "rm deletes files permanently.", ()),
-    )
-    events: list[SessionEvent] = []
-    for call, command, why, patterns in commands:
-        told = canonical_json({"command": command, "timeout_s": 600.0})
-        mark = fingerprint("run", told, folder, "verified", ())
-        request = PermissionRequest(
-            f"{call}-may", call, "run", command, folder, "verified", mark, why, access="execute",
-            reversible=bool(patterns), patterns=patterns,
-        )  # fmt: skip
-        events.append(PermissionRequested(request, Text(told)))
-    return tuple(events)
-
-
-def _tickets() -> list[At]:
-    """Return a long run whose context was compacted."""
-    areas = ("billing", "login", "search", "export", "mobile", "email", "reports", "import")
-    facts = [user_task("Summarize the support tickets of the third quarter: what hurts most, and what can we do?")]
-    total = 0
-    for number in range(1, 25):
-        after = number - (0 if number < 17 else 14)
-        room = {"tools": 4_005, "system": 2_670, "skills": 2_225, "memory": 890, "user": 335,
-                "replies": 620 * after, "results:read": 4_300 * after, "results:run": 900 * after}  # fmt: skip
-        room |= {"summary": 1_900} if number > 16 else {}
-        before, total = total, sum(room.values())
-        if number == 17:
-            facts.append(
-                At(
-                    9.8,
-                    (
-                        ContextCompacted(
-                            "103,000 of 102,400 tokens",
-                            before,
-                            total,
-                            compacted_messages=46,
-                            summary=Text("Billing and login make up half of the tickets."),
-                        ),
-                    ),
-                )
-            )
-        area = areas[number % len(areas)]
-        facts += thought(number, f"Next the tickets about {area}.", 3.1, total, room=room)
-        for page in range(1, 4 if number % 3 else 5):
-            facts += did(f"t{number}-{page}", "read", "read", f"tickets/{area}-{page}.md", 0.02, "Ticket.\n" * 700)
-        facts += did(f"t{number}-c", "run", "command", f"grep -c refund tickets/{area}-*.md", 0.3, "17\n", 0)
-    facts += did("t-w", "write", "write", "report.md", 0.03, "Wrote report.md.",
-                 change=FileChanged("t-w", "report.md", "", name_of(REPORT), 3))  # fmt: skip
-    answer = "Half of all tickets are about **billing** and **login**. See `report.md`."
-    facts += thought(25, "", 6.0, total, answer, room=room)
-    return [
-        *facts,
-        At(0.01, (RunEnded("completed"),)),
-        At(40, (RunRated(1, "up", Text("Short and to the point.")),)),
-    ]
-
-
-def _minutes() -> list[At]:
-    facts = [user_task("Write the minutes of Monday's meeting from my notes.")]
-    facts += thought(1, "The notes leave some things open.", 3.0, 2_000)
-    facts += did("m1", "read", "read", "notes/monday.md", 0.02, "Budget agreed. Venue open.\n")
-    facts += thought(2, "Who gets them, and how much should they hold?", 2.2, 2_900)
-    return [*facts, At(0.02, (QuestionAsked(FORM, "m2"),))]
-
-
-def _edit_wanted() -> list[At]:
-    """Return a session that is waiting for approval of a file edit."""
-    folder, path = str(Path.home() / "src/invoices"), "rename.py"
-    told = canonical_json({"path": path, "old_string": OLD_CODE, "new_string": NEW_CODE})
-    mark = fingerprint("edit", told, folder, "verified", ())
-    request = PermissionRequest(
-        "ce1-may", "ce1", "edit", path, folder, "verified", mark, "This session asks before edits.", access="write",
-    )  # fmt: skip
-    facts = [user_task("The script must not overwrite an invoice that has the same name.")]
-    facts += thought(1, "I look at the script first.", 2.4, 1_900)
-    facts += did("e1", "read", "read", path, 0.02, OLD_CODE)
-    facts += thought(2, "Path.rename replaces silently on Linux. I check first, and count up.", 5.2, 2_700)
-    return [*facts, At(0.1, (PermissionRequested(request, Text(told)),))]
+TICKET_TURNS: Final = 24
+COMPACTING_TURN: Final = 17  # the turn before which the context is compacted
+TURNS_SUMMARIZED: Final = 14
 
 
 def sessions() -> list[SampleSession]:
-    started = CallStarted("c9", "run", "command", "rsync -a ~/Pictures /mnt/archive")
-    cut = RunInterrupted("Journeyman ended while the run was going.", ("c9",))
-    done = RunEnded("completed")
-    kept = [
-        SampleSession("Mould complaint to landlord", "letters", 130,
-             [*_letter(), At(0.02, (QuestionAsked(TONE, "c7"),))]),
-        SampleSession("Upgrade billing service to 3.12", "src/billing", 660,
-             _upgrade()),
-        SampleSession("Tidy the invoice script", "src/invoices", 95, _edit_wanted()),
+    return _recent_sessions() + _old_sessions()
+
+
+def _recent_sessions() -> list[SampleSession]:
+    return [
+        SampleSession("Mould complaint to landlord", "letters", 130, sample_letter.open_letter()),
+        SampleSession("Upgrade billing service to 3.12", "src/billing", 660, _upgrade()),
+        SampleSession("Tidy the invoice script", "src/invoices", 95, _script_edit()),
         SampleSession("Minutes of Monday's meeting", "work", 70, _minutes()),
-        SampleSession("Weekly dependency audit", "src/shop", 4,
-             _short("Which of our libraries have known holes?", "pip-audit --format json", None, 7)),
-        SampleSession("Letter about the mould", "letters", HOUR, _answered()),
-        SampleSession("Back up the photo archive", "Pictures", 2 * HOUR,
-             [*_short("Copy the photos to the archive disk.", "du -sh ~/Pictures", None, 2),
-              At(0.1, (started,)), At(31, (cut,))]),
-        SampleSession("Fix flaky checkout test", "src/shop", 3 * HOUR,
-             failed()),
-        SampleSession("Fix flaky checkout test, again", "src/shop", 3 * HOUR - 1200, mended()),
-        SampleSession("Rename invoices by date", "Documents", 4 * HOUR,
-             _short("Name the invoices by their date.", "ls invoices", done, 9)),
+        SampleSession(
+            "Weekly dependency audit",
+            "src/shop",
+            4,
+            _repeat_command("Which of our libraries have known holes?", "pip-audit --format json", times=7),
+        ),
+        SampleSession("Letter about the mould", "letters", HOUR, sample_letter.finished_letter()),
+        SampleSession("Back up the photo archive", "Pictures", 2 * HOUR, _interrupted_backup()),
+        SampleSession("Fix flaky checkout test", "src/shop", 3 * HOUR, failed_search_for_cause()),
+        SampleSession("Fix flaky checkout test, again", "src/shop", 3 * HOUR - 1200, successful_search_for_cause()),
+        SampleSession(
+            "Rename invoices by date",
+            "Documents",
+            4 * HOUR,
+            [*_repeat_command("Name the invoices by their date.", "ls invoices", times=9), after(0.1, COMPLETED)],
+        ),
         SampleSession("Summarize Q3 support tickets", "data/tickets", 5 * HOUR, _tickets()),
-        SampleSession("Port charts to Plotly", "src/dash", 22 * HOUR,
-             _short("Use Plotly for the charts.", "npm test", RunEnded("stopped", "stopped by you"))),
-        SampleSession("Compare three heat pumps", "house", 26 * HOUR,
-             [*pumps(), At(5, (SessionPinned(True),))], reading()),
-    ]  # fmt: skip
+        SampleSession(
+            "Port charts to Plotly",
+            "src/dash",
+            22 * HOUR,
+            [
+                *_repeat_command("Use Plotly for the charts.", "npm test", times=3),
+                after(0.1, RunEnded("stopped", "stopped by you")),
+            ],
+        ),
+        SampleSession(
+            "Compare three heat pumps",
+            "house",
+            26 * HOUR,
+            [*compare_pumps(), after(5, SessionPinned(True))],
+            subagent=read_quotes(),
+        ),
+    ]
+
+
+def _old_sessions() -> list[SampleSession]:
+    """Return a session for each of the last 30 weeks, some of which were archived or moved to the trash."""
     tasks = ("Summarize the tickets", "Sort the scans", "Check the links", "Draft the minutes", "Count the words")
-    away: dict[int, SessionEvent] = {3: SessionArchived(True), 7: SessionArchived(True), 11: SessionTrashed(True)}
-    old = [
-        SampleSession(f"{tasks[n % len(tasks)]} of week {40 - n}", "work", (50 + 25 * n) * HOUR,
-             [*_short("The same as last week.", "wc -l *.md", done, 2), *([At(9, (away[n],))] if n in away else [])])
-        for n in range(30)
-    ]  # fmt: skip
-    return kept + old
+    removals: dict[int, SessionEvent] = {3: SessionArchived(True), 7: SessionArchived(True), 11: SessionTrashed(True)}
+    old: list[SampleSession] = []
+    for number in range(30):
+        timeline = _repeat_command("The same as last week.", "wc -l *.md", times=2)
+        timeline.append(after(0.1, COMPLETED))
+        if number in removals:
+            timeline.append(after(9, removals[number]))
+        title = f"{tasks[number % len(tasks)]} of week {40 - number}"
+        old.append(SampleSession(title, "work", (50 + 25 * number) * HOUR, timeline))
+    return old
+
+
+def _repeat_command(task: str, command: str, *, times: int) -> list[TimedEvents]:
+    """Return a run in which each turn executes the same command. The run does not end."""
+    timeline = [start_run(task)]
+    for number in range(1, times + 1):
+        timeline += model_turn(number, f"Next: {command}.", seconds=2.5, tokens=1_800 * number)
+        timeline += run_command(f"c{number}", command, "ok\n", seconds=1.4)
+    return timeline
+
+
+def _interrupted_backup() -> list[TimedEvents]:
+    """Return a session that was interrupted while a command was running."""
+    return [
+        *_repeat_command("Copy the photos to the archive disk.", "du -sh ~/Pictures", times=2),
+        after(0.1, CallStarted("c9", "run", "command", "rsync -a ~/Pictures /mnt/archive")),
+        after(31, RunInterrupted("Journeyman ended while the run was going.", call_ids=("c9",))),
+    ]
+
+
+def _upgrade() -> list[TimedEvents]:
+    """Return a session that waits for approval of two commands: one for which a rule can be saved, one irreversible."""
+    format_and_test = _permission_request(
+        "cw1",
+        "ruff format src && pytest -q",
+        reason="No saved rule allows this command, so it needs your approval.",
+        patterns=("ruff format *", "pytest *"),
+    )
+    delete = _permission_request("cw2", "rm -rf .venv-3.11", reason="rm deletes files permanently.", reversible=False)
+    return [
+        start_run("Make the billing service run on Python 3.12."),
+        *model_turn(1, "First I see which Python the service asks for.", seconds=2.5, tokens=1_800),
+        *read_file("u1", "pyproject.toml", 'requires-python = ">=3.11"\n'),
+        *model_turn(
+            2,
+            "The type hints can use the syntax of 3.12. Do the tests pass as they are?",
+            seconds=4.1,
+            tokens=3_600,
+        ),
+        *run_command("u2", "pytest -q", "41 passed\n", seconds=1.4),
+        *model_turn(
+            3,
+            "They pass. I format the code, test again, and delete the old environment.",
+            seconds=3.2,
+            tokens=5_400,
+        ),
+        after(0.1, format_and_test, delete),
+    ]
+
+
+def _permission_request(
+    call_id: str, command: str, *, reason: str, patterns: tuple[str, ...] = (), reversible: bool = True
+) -> PermissionRequested:
+    folder = str(Path.home() / "src/billing")
+    arguments = canonical_json({"command": command, "timeout_s": 600.0})
+    request = PermissionRequest(
+        id=f"{call_id}-may",
+        call_id=call_id,
+        tool="run",
+        object=command,
+        cwd=folder,
+        sandbox_level="verified",
+        fingerprint=fingerprint("run", arguments, folder, "verified", untrusted_sources=()),
+        reason=reason,
+        access="execute",
+        reversible=reversible,
+        patterns=patterns,
+    )
+    return PermissionRequested(request, Text(arguments))
+
+
+def _script_edit() -> list[TimedEvents]:
+    """Return a session that waits for approval of a file edit."""
+    folder, path = str(Path.home() / "src/invoices"), "rename.py"
+    arguments = canonical_json({"path": path, "old_string": OLD_CODE, "new_string": NEW_CODE})
+    request = PermissionRequest(
+        id="ce1-may",
+        call_id="ce1",
+        tool="edit",
+        object=path,
+        cwd=folder,
+        sandbox_level="verified",
+        fingerprint=fingerprint("edit", arguments, folder, "verified", untrusted_sources=()),
+        reason="This session asks before edits.",
+        access="write",
+    )
+    return [
+        start_run("The script must not overwrite an invoice that has the same name."),
+        *model_turn(1, "I look at the script first.", seconds=2.4, tokens=1_900),
+        *read_file("e1", path, OLD_CODE),
+        *model_turn(
+            2,
+            "Path.rename replaces silently on Linux. I check first, and count up.",
+            seconds=5.2,
+            tokens=2_700,
+        ),
+        after(0.1, PermissionRequested(request, Text(arguments))),
+    ]
+
+
+def _minutes() -> list[TimedEvents]:
+    """Return a session that waits for the answers to a form."""
+    return [
+        start_run("Write the minutes of Monday's meeting from my notes."),
+        *model_turn(1, "The notes leave some things open.", seconds=3.0, tokens=2_000),
+        *read_file("m1", "notes/monday.md", "Budget agreed. Venue open.\n"),
+        *model_turn(2, "Who gets them, and how much should they hold?", seconds=2.2, tokens=2_900),
+        after(0.02, QuestionAsked(MINUTES_FORM, "m2")),
+    ]
+
+
+def _tickets() -> list[TimedEvents]:
+    """Return a long run whose context was compacted."""
+    timeline = [start_run("Summarize the support tickets of the third quarter: what hurts most, and what can we do?")]
+    for number in range(1, TICKET_TURNS + 1):
+        context = _ticket_context(number)
+        if number == COMPACTING_TURN:
+            compaction = ContextCompacted(
+                reason="103,000 of 102,400 tokens",
+                tokens_before=sum(_ticket_context(number - 1).values()),
+                tokens_after=sum(context.values()),
+                compacted_messages=46,
+                summary=Text("Billing and login make up half of the tickets."),
+            )
+            timeline.append(after(9.8, compaction))
+        timeline += _ticket_turn(number, context)
+    context = _ticket_context(TICKET_TURNS)
+    report = FileChanged("t-w", "report.md", after=text_hash(REPORT), added=3)
+    return [
+        *timeline,
+        *tool_call("t-w", "write", "report.md", seconds=0.03, output="Wrote report.md.", change=report),
+        *model_turn(
+            TICKET_TURNS + 1,
+            "",
+            seconds=6.0,
+            tokens=sum(context.values()),
+            reply="Half of all tickets are about **billing** and **login**. See `report.md`.",
+            context=context,
+        ),
+        after(0.01, COMPLETED),
+        after(40, RunRated(1, "up", Text("Short and to the point."))),
+    ]
+
+
+def _ticket_context(turn: int) -> dict[str, int]:
+    """Return the number of tokens sent in a turn, by category."""
+    is_compacted = turn >= COMPACTING_TURN
+    turns_in_full = turn - TURNS_SUMMARIZED if is_compacted else turn
+    context = {
+        "tools": 4_005,
+        "system": 2_670,
+        "skills": 2_225,
+        "memory": 890,
+        "user": 335,
+        "replies": 620 * turns_in_full,
+        "results:read": 4_300 * turns_in_full,
+        "results:run": 900 * turns_in_full,
+    }
+    return context | {"summary": 1_900} if is_compacted else context
+
+
+def _ticket_turn(number: int, context: dict[str, int]) -> list[TimedEvents]:
+    """Return a turn that reads the tickets about one area and counts those about refunds."""
+    areas = ("billing", "login", "search", "export", "mobile", "email", "reports", "import")
+    area = areas[number % len(areas)]
+    file_count = 3 if number % 3 else 4
+    tokens = sum(context.values())
+    timeline = model_turn(number, f"Next the tickets about {area}.", seconds=3.1, tokens=tokens, context=context)
+    for page in range(1, file_count + 1):
+        timeline += read_file(f"t{number}-{page}", f"tickets/{area}-{page}.md", "Ticket.\n" * 700)
+    timeline += run_command(f"t{number}-c", f"grep -c refund tickets/{area}-*.md", "17\n", seconds=0.3)
+    return timeline

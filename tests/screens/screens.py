@@ -413,7 +413,7 @@ def _dialogs(stage: _Stage) -> Screens:
         ("revert-undo", lambda: RevertDialog(look, "Undo the last revert?", replace(PLAN, undoes_seq=9), stage.shell)),
         ("resend", lambda: EditMessageDialog(look, MESSAGE, "letter.pdf, 48 KB", stage.shell)),
         ("run-options", lambda: RunOptionsDialog(look, RUN_OPTIONS, stage.shell)),
-        ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
+        ("api-key", lambda: ApiKeyDialog(look, {"anthropic": "Anthropic", "openai": "OpenAI"}, stage.shell)),
         ("trust-package", lambda: TrustPackageDialog(look, "letters", (*running_lines(PACKAGES[0]),), stage.shell)),
         ("replay", lambda: _replayed(ReplayDialog(look, DONE, stage.steps_of(DONE), stage.shell))),
         ("image", lambda: ImageDialog(look, "photos/overview.png", _picture(), 48_300, stage.shell)),

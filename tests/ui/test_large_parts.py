@@ -11,6 +11,7 @@ from ui.changes.diff_header import DiffHeader
 from ui.dialogs.export_dialog import ExportDialog, ExportFormat
 from ui.memory.header import MemoryHeader
 from ui.style.theme import Look, load_fonts, load_theme
+from ui.timeline.folds import RowRange
 from ui.timeline.run_end_card import RunEnd, RunEndCard, RunFileChange
 from ui.timeline.waterfall.model import ShownRun
 from ui.timeline.waterfall.panel import WaterfallPanel
@@ -135,7 +136,7 @@ def test_a_bar_of_the_timeline_is_as_high_as_the_duration_on_it(large: Look, qtb
     qtbot.addWidget(panel)
     panel.resize(900, 500)
     panel.show()
-    panel.show_run("s", ShownRun(2, 2, 0, 12))
+    panel.show_run("s", ShownRun(number=2, run_count=2, rows=RowRange(0, 12)))
     bars = panel.bars
     picture = bars.viewport().grab().toImage()
     row = bars.visualRect(bars.model().index(0, 0))

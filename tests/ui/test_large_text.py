@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QMargins, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -64,7 +64,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import TextField
 from ui.widgets.number_field import NumberField
-from ui.widgets.tab_strip import FigureTabBar, TabStrip
+from ui.widgets.tab_strip import FigureTabBar, TabFigure, TabStrip
 
 BACK = Qt.KeyboardModifier.ShiftModifier
 CENTER = 750  # pixels beside the sidebar in a window of 1,280 at 200% text
@@ -102,7 +102,7 @@ def test_tabs_leave_out_their_figures_rather_than_their_last_title(large: Look, 
     tabs.show()
     bar = find(tabs, QTabBar, "run.tabs")
     widths = [bar.tabRect(2).right()]
-    tabs.show_figures("Changes", [("+1,234", "done"), ("−567", "failed")])
+    tabs.show_figures("Changes", [TabFigure("+1,234", "done"), TabFigure("−567", "failed")])
     widths.append(bar.tabRect(2).right())
     assert widths[1] > widths[0]
     tabs.resize(tabs.width() - bar.width() + widths[0] + 20, 60)
@@ -112,7 +112,7 @@ def test_tabs_leave_out_their_figures_rather_than_their_last_title(large: Look, 
 
 
 def test_a_header_without_room_shows_its_buttons_as_icons(large: Look, qtbot: QtBot) -> None:
-    row, command = CompactRow((0, 0, 0, 0)), ElidedLabel("wc -w complaint.md && grep -c", large.fonts.mono)
+    row, command = CompactRow(), ElidedLabel("wc -w complaint.md && grep -c", large.fonts.mono)
     qtbot.addWidget(row)
     row.row.addWidget(command, 1)
     buttons = [Button(large, text, name=text, icon="copy") for text in ("Copy output", "Show step")]
@@ -211,7 +211,7 @@ def test_the_end_of_a_run_leaves_out_its_question_rather_than_what_the_run_did(l
 
 
 def test_a_side_of_a_comparison_keeps_its_title(large: Look, qtbot: QtBot) -> None:
-    header = ComparisonHeader(large, "Choose a session", name="compare.left", margins=(20, 8, 42, 8))
+    header = ComparisonHeader(large, "Choose a session", name="compare.left", margins=QMargins(20, 8, 42, 8))
     qtbot.addWidget(header)
     header.show_session(SessionRow("a", "Fix flaky checkout test", status="failed"))
     header.resize(CENTER // 2 + 60, 100)
@@ -362,12 +362,12 @@ def test_the_list_of_changed_files_shows_names_rather_than_line_counts(large: Lo
     rows.show(story)
     delegate = column.files.itemDelegate()
     assert isinstance(delegate, ChangedFileDelegate)
-    shown = [text for text, _ in delegate.fitting_badges(story[0], 280)]
+    shown = [badge.text for badge in delegate.fitting_badges(story[0], 280)]
     assert shown == []
     assert "not reviewed" in str(rows.data(rows.index(0), Qt.ItemDataRole.ToolTipRole))
-    shown = [text for text, _ in delegate.fitting_badges(story[0], 480)]
+    shown = [badge.text for badge in delegate.fitting_badges(story[0], 480)]
     assert shown == ["not reviewed", "1 comment"]
-    assert [text for text, _ in delegate.fitting_badges(story[0], 2_000)] == [
+    assert [badge.text for badge in delegate.fitting_badges(story[0], 2_000)] == [
         "+17",
         "not reviewed",
         "1 comment",

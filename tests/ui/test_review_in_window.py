@@ -71,7 +71,7 @@ def test_comments_on_five_lines_are_sent_and_the_follow_up_is_shown(qapp: QAppli
         await until(lambda: added(diff) == ["added 6: Flat 4", "added 7: Flat 4"], "the changes follow the agent")
         message = window.view.page.model.last_message()
         assert message is not None
-        text = window.view.page.model.message_text(message)[0]
+        text = window.view.page.model.message_contents(message).text
         places = [line for line in text.splitlines() if line.startswith("letter.md:")]
         assert places == [f"letter.md:{number}" for number in range(1, 6)]
         assert all(f"Comment {number}" in text for number in range(1, 6))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QMargins, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -312,7 +312,7 @@ class PermissionForm(QFrame):
     def _build_button_row(self, *, dialog: bool) -> QWidget:
         answers = WrappingRow(self._deny_all_button, self._deny, self._change, self._allow)
         later = plain_row(self._later_button, alignment=Qt.AlignmentFlag.AlignLeft)
-        margins = (8, 12, 20, 12) if dialog else (0, 0, 0, 0)
+        margins = QMargins(8, 12, 20, 12) if dialog else QMargins()
         return StackingRow(later, answers, margins=margins, spacing=GAP)
 
     def _build_text_frame(self) -> QWidget:

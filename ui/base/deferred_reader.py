@@ -7,7 +7,7 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.domain.untrusted_file import UntrustedFile
 from core.store.queued_messages import QueuedMessage
-from core.store.reader import Reader, RecalledMemoryUse
+from core.store.reader import Reader, RecallOutcome
 from core.store.row_sampling import RowSample
 
 LAST_ROWS = 12  # rows at the end of a session in which its last reply is searched
@@ -64,8 +64,8 @@ class DeferredReader:
     def session(self, name: str) -> SessionRow | None:
         return self.reader.session(name) if self.reader else None
 
-    def memory_ratings(self, session: str, run: int) -> dict[str, RecalledMemoryUse]:
-        return self.reader.memory_ratings(session, run) if self.reader else {}
+    def recall_outcomes(self, session: str, run: int) -> dict[str, RecallOutcome]:
+        return self.reader.recall_outcomes(session, run) if self.reader else {}
 
     def children(self, session: str) -> list[SessionRow]:
         return self.reader.children(session) if self.reader else []

@@ -2,8 +2,8 @@
 
 import os
 import posixpath
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol
 
 from PySide6.QtCore import QCoreApplication
 
@@ -11,7 +11,12 @@ from core.domain.sessions import ACTIVE_STATUSES, SessionRow
 from core.domain.steps import Step
 from core.domain.untrusted_file import UntrustedFile
 from core.timeline.session_activity import ChangedFile, FileEdit
+from core.timeline.text_diff import is_text
+from ui.changes.shown_diff import FileContents
+from ui.style.number_formats import size
 from ui.text.visible import visible
+
+MAX_TEXT_BYTES: Final = 8 * 1024 * 1024
 
 
 class StepLookup(Protocol):
@@ -26,6 +31,13 @@ def step_of(lookup: StepLookup, session: str, change: FileEdit) -> Step | None:
     row = lookup.row_of(session, change.seq)
     steps = lookup.steps(session, row, 1) if row is not None else []
     return steps[0] if steps else None
+
+
+def changing_steps(lookup: StepLookup, session: str, files: Iterable[ChangedFile]) -> list[Step]:
+    """Return the steps that changed any of these files, in order. Reverts are left out."""
+    changes = (change for file in files for change in file.changes if not change.rewound)
+    steps = {step.row: step for change in changes if (step := step_of(lookup, session, change))}
+    return [steps[row] for row in sorted(steps)]
 
 
 def step_name(step: Step | None, change: FileEdit) -> str:
@@ -72,11 +84,18 @@ def file_obstacle(file: ChangedFile) -> str:
     return _tr("There is nothing to revert: the file is the same as before.") if file.unchanged else ""
 
 
-def no_diff_text(before: str, after: str) -> str:
-    """Return why there is no diff of two equal contents. An empty ID means that the file did not exist."""
-    if after and not before:
+def diff_obstacle(old: bytes, new: bytes, contents: FileContents) -> str:
+    """Return why there is no diff of two versions of a file, whose IDs are `contents`; "" if there is one."""
+    sizes = size(len(old)), size(len(new))
+    if not is_text(old) or not is_text(new):
+        return _tr("Binary file: {} before, {} after.").format(*sizes)
+    if max(len(old), len(new)) > MAX_TEXT_BYTES:
+        return _tr("Too large to compare line by line: {} before, {} after.").format(*sizes)
+    if old != new:
+        return ""
+    if contents.after and not contents.before:
         return _tr("The file is new and empty.")
-    if before and not after:
+    if contents.before and not contents.after:
         return _tr("The file was empty, and was deleted.")
     return _tr("The file is the same as before the agent changed it.")
 
@@ -88,10 +107,11 @@ def unreviewed_row(unreviewed: Mapping[str, UntrustedFile], folder: str, path: s
     """
     if not unreviewed:
         return None
-    full = posixpath.normpath(posixpath.join(folder, path.replace(os.sep, "/")))
-    parts = full.split("/")
+    full_path = posixpath.normpath(posixpath.join(folder, path.replace(os.sep, "/")))
+    parts = full_path.split("/")
     folders = ("/".join(parts[:count]) + "/" for count in range(len(parts), 0, -1))
-    return next((row for name in (full, *folders) if (row := unreviewed.get(name))), None)
+    marked = (unreviewed[name] for name in (full_path, *folders) if name in unreviewed)
+    return next(marked, None)
 
 
 def origin(lookup: StepLookup, session: str, file: ChangedFile) -> str:

@@ -18,18 +18,25 @@ from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_row_state
 EDGE: Final = 14
 ICON: Final = 16
 NAME_CHARS: Final = 12  # width in average characters that a path keeps; badges that would leave it less are omitted
-# Color of the badge with the number of comments; it is also how the delegate recognizes this badge, which has an icon.
-COMMENTS: Final = "accent"
+ICON_GAP: Final = 7
+BADGE_GAP: Final = 6
+PATH_MARGIN: Final = 4
 
 
 class FileBadge(NamedTuple):
-    """A badge beside the path of a file. `token` names its color in the theme."""
+    """A badge beside the path of a file. `token` names its color in the theme.
+
+    With `comments`, their number is shown beside an icon, and `text` is for screen readers and the tooltip.
+    """
 
     text: str
     token: str
+    comments: int = 0
 
 
 class ChangedFilesModel(ItemListModel[ChangedFile]):
+    """The changed files, in the order of their first changes."""
+
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._is_unreviewed: Callable[[str], bool] = lambda _: False
@@ -61,27 +68,29 @@ class ChangedFilesModel(ItemListModel[ChangedFile]):
         self.refresh_review()
 
     def refresh_review(self) -> None:
+        """Repaint all files, because their badges may have changed."""
         if self.items:
             self.dataChanged.emit(self.index(0), self.index(len(self.items) - 1))
 
-    def badges(self, story: ChangedFile) -> list[FileBadge]:
-        if story.unchanged:
+    def badges(self, file: ChangedFile) -> list[FileBadge]:
+        """Return the badges of a file from left to right."""
+        if file.unchanged:
             return [FileBadge(self.tr("reverted"), "second")]
         badges = []
-        if story.has_contents and story.deleted:
+        if file.has_contents and file.deleted:
             badges.append(FileBadge(self.tr("deleted"), "failed"))
-        elif story.has_contents and story.created and not story.added:
+        elif file.has_contents and file.created and not file.added:
             badges.append(FileBadge(self.tr("new"), "second"))
-        if story.added:
-            badges.append(FileBadge(f"+{story.added}", "done"))
-        if story.removed:
-            badges.append(FileBadge(f"−{story.removed}", "failed"))
-        if self._is_unreviewed(story.path):
+        if file.added:
+            badges.append(FileBadge(f"+{file.added}", "done"))
+        if file.removed:
+            badges.append(FileBadge(f"−{file.removed}", "failed"))
+        if self._is_unreviewed(file.path):
             badges.append(FileBadge(self.tr("not reviewed"), "waiting"))
-        if count := self._comment_count(story.path):
+        if count := self._comment_count(file.path):
             text = self.tr("1 comment") if count == 1 else self.tr("{} comments").format(count)
-            badges.append(FileBadge(text, COMMENTS))
-        if self._is_kept(story):
+            badges.append(FileBadge(text, "accent", comments=count))
+        if self._is_kept(file):
             badges.append(FileBadge(self.tr("kept"), "done"))
         return badges
 
@@ -94,71 +103,67 @@ class ChangedFileDelegate(ItemDelegate):
         self._rows = rows
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        story = self._rows.item(index)
-        if story is None:
+        file = self._rows.item(index)
+        if file is None:
             return
         box = QRect(option.rect)
         draw_row_state(painter, option, self.look.theme)
-        self._draw_icon(painter, box, story)
-        path_left = box.x() + EDGE + self.look.size(ICON) + 7
+        self._draw_icon(painter, box, file)
+        path_left = box.x() + EDGE + self.look.size(ICON) + ICON_GAP
         path_right, badge_height = box.right() - EDGE + 1, self._badge_height()
-        for badge in reversed(self.fitting_badges(story, box.width())):
+        for badge in reversed(self.fitting_badges(file, box.width())):
             width = self._badge_width(badge)
             badge_rect = QRect(path_right - width, box.y() + (box.height() - badge_height) // 2, width, badge_height)
             self._draw_badge(painter, badge_rect, badge)
-            path_right -= width + 6
-        self._draw_path(painter, QRect(path_left, box.y(), path_right - path_left, box.height()), story.path)
+            path_right -= width + BADGE_GAP
+        self._draw_path(painter, QRect(path_left, box.y(), path_right - path_left, box.height()), file.path)
 
-    def _draw_icon(self, painter: QPainter, box: QRect, story: ChangedFile) -> None:
+    def _draw_icon(self, painter: QPainter, box: QRect, file: ChangedFile) -> None:
         theme, size = self.look.theme, self.look.size(ICON)
         name, color = "file-pen-line", theme.done
-        if story.has_contents and story.deleted:
+        if file.has_contents and file.deleted:
             name, color = "file-minus", theme.failed
-        elif story.has_contents and story.created:
+        elif file.has_contents and file.created:
             name = "file-plus"
         picture = pixmap(name, color, size, painter.device().devicePixelRatio())
         painter.drawPixmap(box.x() + EDGE, box.y() + (box.height() - size) // 2, picture)
 
     def _draw_badge(self, painter: QPainter, rect: QRect, badge: FileBadge) -> None:
         theme, font = self.look.theme, self.look.fonts.caption
-        if badge.token != COMMENTS:
+        if not badge.comments:
             draw_chip(painter, rect, badge.text, font, theme.color(badge.token), theme.strong_line)
             return
         glyph = pixmap("message-square", theme.accent, rect.height() - 4, painter.device().devicePixelRatio())
         painter.drawPixmap(rect.x() + 4, rect.y() + 2, glyph)
-        draw_line(painter, rect.adjusted(rect.height() + 4, 0, 4, 0), _number_of(badge), font, theme.accent)
+        draw_line(painter, rect.adjusted(rect.height() + 4, 0, 4, 0), str(badge.comments), font, theme.accent)
 
     def _draw_path(self, painter: QPainter, rect: QRect, path: str) -> None:
         font = self.look.fonts.mono
-        elided_path = QFontMetrics(font).elidedText(visible(path), Qt.TextElideMode.ElideLeft, max(0, rect.width() - 4))
+        width = max(0, rect.width() - PATH_MARGIN)
+        elided_path = QFontMetrics(font).elidedText(visible(path), Qt.TextElideMode.ElideLeft, width)
         painter.setFont(font)
         painter.setPen(self.look.theme.text)
         painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, elided_path)
 
-    def fitting_badges(self, story: ChangedFile, width: int) -> list[FileBadge]:
+    def fitting_badges(self, file: ChangedFile, width: int) -> list[FileBadge]:
         """Return the badges that fit into a row of this width beside the path.
 
-        Line counts are the first to be left out.
+        Line counts are the first to be left out, and the mark of a file that is not reviewed is the last.
         """
         metrics = QFontMetrics(self.look.fonts.mono)
-        path_width = min(metrics.horizontalAdvance(visible(story.path)), NAME_CHARS * metrics.averageCharWidth())
-        room = width - 2 * EDGE - self.look.size(ICON) - 7 - 4 - path_width
-        badges = self._rows.badges(story)
-        while badges and sum(self._badge_width(badge) + 6 for badge in badges) > room:
+        path_width = min(metrics.horizontalAdvance(visible(file.path)), NAME_CHARS * metrics.averageCharWidth())
+        available = width - 2 * EDGE - self.look.size(ICON) - ICON_GAP - PATH_MARGIN - path_width
+        badges = self._rows.badges(file)
+        while badges and sum(self._badge_width(badge) + BADGE_GAP for badge in badges) > available:
             line_counts = [badge for badge in badges if badge.text.startswith(("+", "−"))]
             dispensable = [badge for badge in badges if badge.token != "waiting"]
             badges.remove((line_counts or dispensable or badges)[-1])
         return badges
 
     def _badge_width(self, badge: FileBadge) -> int:
-        if badge.token == COMMENTS:
-            return chip_width(_number_of(badge), self.look.fonts.caption) + self._badge_height()
+        if badge.comments:
+            return chip_width(str(badge.comments), self.look.fonts.caption) + self._badge_height()
         return chip_width(badge.text, self.look.fonts.caption)
 
     def _badge_height(self) -> int:
         return QFontMetrics(self.look.fonts.caption).height() + 4
-
-
-def _number_of(comments: FileBadge) -> str:
-    """Return the number at the beginning of the text of a badge for comments."""
-    return comments.text.split()[0]

@@ -1,6 +1,6 @@
 """The header of a diff: the name of the file, which of its changes are shown, and buttons for them."""
 
-from PySide6.QtCore import QEvent, QSize, Signal
+from PySide6.QtCore import QEvent, QMargins, QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -12,7 +12,8 @@ from ui.widgets.labels import hairline
 
 # Characters of the file name that must be visible; if not, buttons lose their texts or move below the name.
 NAME_CHARACTERS = 24
-MARGINS = (14, 7, 12, 7)
+MARGINS = QMargins(14, 7, 12, 7)
+SIDE_MARGINS = MARGINS.left() + MARGINS.right()
 SPACING = 6
 
 
@@ -54,7 +55,7 @@ class DiffHeader(QWidget):
 
     def _lay_out(self) -> None:
         self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._rows.setContentsMargins(*MARGINS)
+        self._rows.setContentsMargins(MARGINS)
         self._rows.setSpacing(SPACING)
         title, actions = QHBoxLayout(), QHBoxLayout()
         for row, widgets in ((title, (self._name, self.scope)), (actions, self._actions)):
@@ -79,24 +80,29 @@ class DiffHeader(QWidget):
         self._name.show_text(visible(path))
         self.scope.setText(scope)
         self.scope.setAccessibleName(scope)
-        is_narrow = side_by_side and not has_room
-        self.side_by_side.setText(self.tr("Side by side") if side_by_side and has_room else self.tr("Unified"))
-        narrow = self.tr("Unified, because there is too little width for side by side")
-        self.side_by_side.setAccessibleName(narrow if is_narrow else self.side_by_side.text())
-        usual = self.tr("Switch between unified and side-by-side diff (S)")
-        self.side_by_side.setToolTip(f"{narrow}\n{usual}" if is_narrow else usual)
-        self.side_by_side.set_icon_name("columns-2" if side_by_side and has_room else "rows-2")
+        is_split = side_by_side and has_room
+        text = self.tr("Side by side") if is_split else self.tr("Unified")
+        accessible_name = text
+        tooltip = self.tr("Switch between unified and side-by-side diff (S)")
+        if side_by_side and not has_room:
+            accessible_name = self.tr("Unified, because there is too little width for side by side")
+            tooltip = f"{accessible_name}\n{tooltip}"
+        self.side_by_side.setText(text)
+        self.side_by_side.setAccessibleName(accessible_name)
+        self.side_by_side.setToolTip(tooltip)
+        self.side_by_side.set_icon_name("columns-2" if is_split else "rows-2")
         self._fit()
 
     def show_kept(self, kept: bool) -> None:
         """Change the button that keeps the hunks of the file: if all are `kept`, it shows them again."""
-        self.keep.setText(self.tr("Show kept hunks") if kept else self.tr("Keep all"))
-        self.keep.setAccessibleName(self.keep.text())
-        self.keep.setToolTip(
-            self.tr("Show the hunks of this file again")
-            if kept
-            else self.tr("Keep all hunks of this file, which folds them (Shift+K)")
-        )
+        text = self.tr("Keep all")
+        tooltip = self.tr("Keep all hunks of this file, which folds them (Shift+K)")
+        if kept:
+            text = self.tr("Show kept hunks")
+            tooltip = self.tr("Show the hunks of this file again")
+        self.keep.setText(text)
+        self.keep.setAccessibleName(text)
+        self.keep.setToolTip(tooltip)
         self._fit()
 
     def restyle(self, look: Look) -> None:
@@ -107,20 +113,20 @@ class DiffHeader(QWidget):
 
     def _fit(self) -> None:
         shown = [button for button in self._actions if not button.isHidden()]
-        gaps = MARGINS[0] + MARGINS[2] + SPACING * (len(shown) + 1)
-        room = self.width() - gaps - self._name_width() - self.scope.full_width()
-        icon_only = sum(button.full_width() for button in shown) > room
+        gaps = SIDE_MARGINS + SPACING * (len(shown) + 1)
+        available = self.width() - gaps - self._name_width() - self.scope.full_width()
+        icon_only = sum(button.full_width() for button in shown) > available
         for button in self._actions:
             button.set_icon_only(icon_only)
-        stacked = icon_only and sum(button.sizeHint().width() for button in shown) > room
+        is_stacked = icon_only and sum(button.sizeHint().width() for button in shown) > available
         directions = QBoxLayout.Direction
-        self._rows.setDirection(directions.TopToBottom if stacked else directions.LeftToRight)
-        title = MARGINS[0] + self._name_width() + SPACING + self.scope.full_width() + MARGINS[2]
-        self._shorten_scope(stacked and title > self.width())
+        self._rows.setDirection(directions.TopToBottom if is_stacked else directions.LeftToRight)
+        title_width = SIDE_MARGINS + self._name_width() + SPACING + self.scope.full_width()
+        self._show_scope_as_icon(is_stacked and title_width > self.width())
 
-    def _shorten_scope(self, short: bool) -> None:
-        self.scope.set_icon_name("history" if short else "")
-        self.scope.set_icon_only(short)
+    def _show_scope_as_icon(self, icon_only: bool) -> None:
+        self.scope.set_icon_name("history" if icon_only else "")
+        self.scope.set_icon_only(icon_only)
 
     def _name_width(self) -> int:
         characters = NAME_CHARACTERS * self._name.fontMetrics().averageCharWidth()
@@ -134,8 +140,8 @@ class DiffHeader(QWidget):
         The buttons adapt to the width, so they must not determine the minimum width of the window.
         """
         shown = [button for button in self._actions if not button.isHidden()]
-        icons = sum(button.sizeHint().height() for button in shown) + SPACING * len(shown) + MARGINS[0] + MARGINS[2]
-        return QSize(icons, super().minimumSizeHint().height())
+        icons_width = sum(button.sizeHint().height() for button in shown) + SPACING * len(shown) + SIDE_MARGINS
+        return QSize(icons_width, super().minimumSizeHint().height())
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest:  # a button has been shown or hidden, so the layout has changed

@@ -8,13 +8,15 @@ from PySide6.QtWidgets import QHBoxLayout, QListView, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.timeline.session_activity import ChangedFile
+from core.timeline.text_diff import LineCounts
 from ui.changes.changed_files import ChangedFileDelegate, ChangedFilesModel
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label
 
-STEPS: Final = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}  # keys that go to the next and previous hunk
-PANEL_KEYS: Final = (*STEPS, Qt.Key.Key_K, Qt.Key.Key_S, Qt.Key.Key_U)
+LIST_WIDTH: Final = 260
+HUNK_KEYS: Final = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}  # keys that go to the next and previous hunk
+PANEL_KEYS: Final = (*HUNK_KEYS, Qt.Key.Key_K, Qt.Key.Key_S, Qt.Key.Key_U)
 
 
 class FileList(QListView):
@@ -104,9 +106,11 @@ class FileColumn(QWidget):
             self.files.setFocus()
         self.revert_file_button.setVisible(visible)
 
-    def show_totals(self, files: int, added: int, removed: int) -> None:
-        self.count.setText((self.tr("{} file") if files == 1 else self.tr("{} files")).format(files))
-        self.total.setText(f"+{added} −{removed}")
+    def show_totals(self, file_count: int, lines: LineCounts) -> None:
+        """Show the number of files, and of the lines that were added and removed in all of them."""
+        text = self.tr("{} file") if file_count == 1 else self.tr("{} files")
+        self.count.setText(text.format(file_count))
+        self.total.setText(f"+{lines.added} −{lines.removed}")
 
     def show_note(self, text: str, warning: str) -> None:
         """Show what changed the file, and a warning if it was written after reading untrusted content."""
@@ -135,6 +139,3 @@ class FileColumn(QWidget):
         self.note.setFont(look.fonts.second)
         self.warning.setFont(look.fonts.second)
         self.files.viewport().update()
-
-
-LIST_WIDTH: Final = 260

@@ -13,12 +13,13 @@ from core.domain.steps import Step
 from core.domain.untrusted_file import UntrustedFile, source_texts
 from core.store.untrusted_files import absolute_path
 from core.timeline.session_activity import ChangedFile, FileEdit, SessionActivity
-from core.timeline.text_diff import diff_texts, is_text
+from core.timeline.text_diff import diff_texts
 from ui.changes.change_texts import (
     StepLookup,
+    changing_steps,
+    diff_obstacle,
     file_obstacle,
     hunk_obstacle,
-    no_diff_text,
     origin,
     revert_obstacle,
     send_obstacle,
@@ -28,12 +29,11 @@ from ui.changes.change_texts import (
 )
 from ui.changes.diff_header import DiffHeader
 from ui.changes.entry_menu import EntryMenu
-from ui.changes.file_column import LIST_WIDTH, STEPS, FileColumn
+from ui.changes.file_column import HUNK_KEYS, LIST_WIDTH, FileColumn
 from ui.changes.review import Review
 from ui.changes.review_bar import ReviewBar
 from ui.changes.shown_diff import FileContents, ShownDiff
 from ui.diff.diff_view import DiffView
-from ui.style.number_formats import size
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.confirm_dialog import ConfirmDialog
@@ -44,7 +44,7 @@ from ui.widgets.replaceable_content import show_in_stack
 from ui.widgets.splitter import horizontal_splitter
 
 MIN_SIDE: Final = 165  # pixels; minimum width of each side of a side-by-side diff, enough for the signs and a few words
-MAX_TEXT_BYTES: Final = 8 * 1024 * 1024
+MAX_STEPS: Final = 30  # steps in the menu of states to revert to
 
 
 class ChangesSource(StepLookup, Protocol):
@@ -76,38 +76,33 @@ class ChangesPanel(QWidget):
         super().__init__(parent)
         self._look, self._contents = look, contents
         self._session = SessionRow("")
-        self._story: ChangedFile | None = None
+        self._file: ChangedFile | None = None
         self._change: FileEdit | None = None
         self._side_by_side = False  # the user's choice, which applies only if the panel is wide enough
         self._pending_path = ""
         self._missing_folder = ""
-        self._shown: ShownDiff | None = None  # so that an unchanged diff is not built again
+        self._shown_diff: ShownDiff | None = None  # so that an unchanged diff is not built again
         self._unreviewed: dict[str, UntrustedFile] = {}
         # The folder of the session with symbolic links resolved, as in the keys of `_unreviewed`.
         self._folder_path = ""
         self.setObjectName("changes")
         self._column = FileColumn(look)
-        self._build_right()
+        self._header = DiffHeader(look)
+        self._diff_view = DiffView(look)
+        self._images = ImageListView(look)
+        self._message = label("", look.fonts.text, "second", name="changes.plain", wrap=True)
+        self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._message.setContentsMargins(20, 16, 20, 16)
+        self.bar = ReviewBar(look)
         self.review = Review(look, self._diff_view, self.bar, self)
         self._lay_out()
         self._connect()
         self._show_nothing(reading=False)
 
-    def _build_right(self) -> None:
-        look = self._look
-        self._diff_view = DiffView(look)
-        self.bar = ReviewBar(look)
-        self._header = DiffHeader(look)
-        self._plain = label("", look.fonts.text, "second", name="changes.plain", wrap=True)
-        self._plain.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-        self._plain.setContentsMargins(20, 16, 20, 16)
-
     def _lay_out(self) -> None:
         self._contents_stack = QStackedWidget()
-        self._contents_stack.addWidget(self._diff_view)
-        self._contents_stack.addWidget(self._plain)
-        self._pictures = ImageListView(self._look)
-        self._contents_stack.addWidget(self._pictures)
+        for contents in (self._diff_view, self._message, self._images):
+            self._contents_stack.addWidget(contents)
         diff_column = QWidget()
         column = QVBoxLayout(diff_column)
         column.setContentsMargins(0, 0, 0, 0)
@@ -117,7 +112,9 @@ class ChangesPanel(QWidget):
         column.addWidget(self.bar)
         self._empty = empty_note(self._look, "", name="changes.empty")
         self._stack = QStackedWidget()
-        self._files_view = horizontal_splitter(self._column, diff_column, (self._look.size(LIST_WIDTH), 600))
+        self._files_view = horizontal_splitter(
+            self._column, diff_column, left_width=self._look.size(LIST_WIDTH), right_width=600
+        )
         self._stack.addWidget(self._files_view)
         self._stack.addWidget(self._empty)
         layout = QVBoxLayout(self)
@@ -128,7 +125,7 @@ class ChangesPanel(QWidget):
     def _connect(self) -> None:
         column, review = self._column, self.review
         column.chosen.connect(self._choose)
-        column.files.activated.connect(lambda: self._diff_view.isVisible() and self._diff_view.setFocus())
+        column.files.activated.connect(self._focus_diff)
         column.revert_file_button.clicked.connect(self._revert_file)
         column.review_button.clicked.connect(lambda: self._open_menu(column.review_button, self._review_menu()))
         column.revert_to_button.clicked.connect(
@@ -157,32 +154,32 @@ class ChangesPanel(QWidget):
         """Show the changed files of a session. `loading` is true while its events are still being read."""
         other_session = session.id != self._session.id
         self._session = session
-        stories = activity.changed_files()
+        files = activity.changed_files()
         self._column.show_session(session, can_undo=bool(activity.open_rewinds.last()))
         self.review.show_session(session.id, send_obstacle(self._session))
         self._enable_revert()
-        if not stories:
-            self._story = None
+        if not files:
+            self._file = None
             self._column.rows.show([])
             self._show_nothing(reading=loading)
             return
         show_in_stack(self, self._stack, self._files_view, self._column)
-        if other_session or stories != self._column.rows.items:
+        if other_session or files != self._column.rows.items:
             self.refresh_unreviewed()
-        selected_path = "" if other_session else (self._story.path if self._story else "")
-        changed = self._column.rows.show(stories)
-        self._column.show_totals(len(stories), *activity.line_totals())
+        selected_path = self._file.path if self._file and not other_session else ""
+        changed = self._column.rows.show(files)
+        self._column.show_totals(len(files), activity.line_totals())
         if changed or other_session:
             self._choose_path(self._pending_path or selected_path)
             self._pending_path = ""
         else:
-            self._show_story()
+            self._update_file()
 
     def mark_folder(self, folder: str, *, missing: bool) -> None:
         """Set whether a folder is missing. Files of a session whose folder is missing cannot be reverted."""
         self._missing_folder = folder if missing else ""
         self._enable_revert()
-        self._show_story()
+        self._update_file()
 
     def show_repository(self, in_repository: bool) -> None:
         """Show the Commit button if the session's folder is in a git repository."""
@@ -205,9 +202,9 @@ class ChangesPanel(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = self.review.look = look
-        for part in (self._column, self._header, self._diff_view, self._pictures, self.bar):
+        for part in (self._column, self._header, self._diff_view, self._images, self.bar):
             part.restyle(look)
-        for text in (self._plain, self._empty):
+        for text in (self._message, self._empty):
             text.setFont(look.fonts.text)
 
     def send_comments(self) -> None:
@@ -216,7 +213,7 @@ class ChangesPanel(QWidget):
 
     def open_revert_menu(self) -> None:
         """Open the menu of states to which the files can be reverted, or report why they cannot be reverted."""
-        if obstacle := self._revert_obstacle() or ("" if self._story else self._empty.text()):
+        if obstacle := self._revert_obstacle() or ("" if self._file else self._empty.text()):
             self.refused.emit(obstacle)
         else:
             self._column.revert_to_button.click()
@@ -226,9 +223,9 @@ class ChangesPanel(QWidget):
 
         With `to_hunk`, select the hunk in it that comes next in this direction.
         """
-        if not self._story:
+        if not self._file:
             return
-        row = self._column.rows.index_of(self._story.path).row() + by
+        row = self._column.rows.index_of(self._file.path).row() + by
         if not self._column.rows.item_at(row):
             return
         self._column.select(row)
@@ -244,9 +241,13 @@ class ChangesPanel(QWidget):
         else:
             self.go_to_file(by, True)
 
+    def _focus_diff(self) -> None:
+        if self._diff_view.isVisible():
+            self._diff_view.setFocus()
+
     def _open_file(self, line: int) -> None:
-        if self._story:
-            self.open_requested.emit(self._story.path, line)
+        if self._file:
+            self.open_requested.emit(self._file.path, line)
 
     def _show_comment(self, path: str, name: str) -> None:
         self.show_file(path)
@@ -255,7 +256,7 @@ class ChangesPanel(QWidget):
 
     def _show_kept(self) -> None:
         self._column.rows.refresh_review()
-        kept = self._story is not None and self.review.is_kept(self._story)
+        kept = self._file is not None and self.review.is_kept(self._file)
         self._header.show_kept(kept)
 
     def _revert_obstacle(self) -> str:
@@ -276,65 +277,71 @@ class ChangesPanel(QWidget):
             self._choose(self._column.rows.index(row))
 
     def _choose(self, index: QModelIndex) -> None:
-        story = self._column.file_at(index)
-        if story is None:
+        file = self._column.file_at(index)
+        if file is None:
             return
-        if self._story is None or story.path != self._story.path or self._change not in story.changes:
+        if self._file is None or file.path != self._file.path or self._change not in file.changes:
             self._change = None
-        self._story = story
-        self._show_story()
+        self._file = file
+        self._update_file()
 
-    def _show_story(self) -> None:
-        story = self._story
-        if story is None:
+    def _update_file(self) -> None:
+        """Show the selected file and the chosen change as they are now."""
+        file = self._file
+        if file is None:
             return
         change = self._change
-        scope = self._step_name(change) if change else self.tr("all changes")
+        scope = step_name(self._step_of(change), change) if change else self.tr("all changes")
         has_room = self._has_room_for_sides()
-        self._header.show_file(story.path, scope, side_by_side=self._side_by_side, has_room=has_room)
+        self._header.show_file(file.path, scope, side_by_side=self._side_by_side, has_room=has_room)
         self._show_unreviewed()
-        self._column.show_revert_file(not file_obstacle(story) and not self._session.imported_from)
-        contents = self._shown_contents(story)
-        can_revert_hunks = not self._hunk_obstacle(story)
-        side_by_side = self._side_by_side and has_room
-        shown = ShownDiff(self._session.id, story.path, contents, side_by_side, can_revert_hunks)
-        if shown != self._shown:
-            previous, self._shown = self._shown, shown
-            in_place = previous is not None and (shown.session, shown.path) == (previous.session, previous.path)
-            self._compare(story, contents, can_revert=can_revert_hunks, in_place=in_place)
-        self._header.open.setEnabled(not story.deleted and not self._missing_folder)
+        self._column.show_revert_file(not file_obstacle(file) and not self._session.imported_from)
+        shown = ShownDiff(
+            session=self._session.id,
+            path=file.path,
+            contents=self._shown_contents(file),
+            side_by_side=self._side_by_side and has_room,
+            can_revert_hunks=not self._hunk_obstacle(file),
+        )
+        if shown != self._shown_diff:
+            in_place = self._shown_diff is not None and shown.is_same_file(self._shown_diff)
+            self._shown_diff = shown
+            self._show_comparison(file, shown, in_place=in_place)
+        self._header.open.setEnabled(not file.deleted and not self._missing_folder)
         self._header.keep.setVisible(self._contents_stack.currentWidget() is self._diff_view)
         self._show_kept()
 
-    def _shown_contents(self, story: ChangedFile) -> FileContents:
+    def _shown_contents(self, file: ChangedFile) -> FileContents:
         """Return the contents before and after the changes that are shown: a single one, or all of them."""
-        first, last = (self._change, self._change) if self._change else (story.changes[0], story.changes[-1])
-        return FileContents(first.before, last.after)
+        if self._change:
+            return FileContents(self._change.before, self._change.after)
+        return FileContents(file.changes[0].before, file.changes[-1].after)
 
-    def _hunk_obstacle(self, story: ChangedFile) -> str:
+    def _hunk_obstacle(self, file: ChangedFile) -> str:
         """Return why no hunk of the diff shown can be reverted now; "" if hunks can be reverted."""
-        return self._revert_obstacle() or hunk_obstacle(story, *self._shown_contents(story))
+        return self._revert_obstacle() or hunk_obstacle(file, *self._shown_contents(file))
 
-    def _compare(self, story: ChangedFile, contents: FileContents, *, can_revert: bool, in_place: bool) -> None:
-        if not story.has_contents:
+    def _show_comparison(self, file: ChangedFile, shown: ShownDiff, *, in_place: bool) -> None:
+        """Show the diff or, if there is none, the images or a message in its place."""
+        if not file.has_contents:
             self._show_message(self.tr("Only the line counts of this file were recorded, not its contents."))
             return
-        old, new = (self._contents.find_blob(name) if name else b"" for name in contents)
+        old, new = (self._contents.find_blob(name) if name else b"" for name in shown.contents)
         if old is None or new is None:
             self._show_message(self.tr("The contents of this version were not stored."))
         elif is_image(old) or is_image(new):
-            self._show_pictures(old, new)
-        elif not is_text(old) or not is_text(new):
-            self._show_message(self.tr("Binary file: {} before, {} after.").format(size(len(old)), size(len(new))))
-        elif max(len(old), len(new)) > MAX_TEXT_BYTES:
-            text = self.tr("Too large to compare line by line: {} before, {} after.")
-            self._show_message(text.format(size(len(old)), size(len(new))))
-        elif old == new:
-            self._show_message(no_diff_text(*contents))
+            self._show_images(old, new)
+        elif obstacle := diff_obstacle(old, new, shown.contents):
+            self._show_message(obstacle)
         else:
             diff = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
-            side_by_side = self._side_by_side and self._has_room_for_sides()
-            self.review.show_diff(story, diff, side_by_side=side_by_side, can_revert=can_revert, in_place=in_place)
+            self.review.show_diff(
+                file,
+                diff,
+                side_by_side=shown.side_by_side,
+                can_revert=shown.can_revert_hunks,
+                in_place=in_place,
+            )
             self._show_contents(self._diff_view)
 
     def _show_contents(self, contents: QWidget) -> None:
@@ -344,33 +351,33 @@ class ChangesPanel(QWidget):
         if focused is not None and self._diff_view in (focused, focused.parentWidget()) and self._diff_view.isHidden():
             self._column.setFocus()
 
-    def _show_pictures(self, old: bytes, new: bytes) -> None:
+    def _show_images(self, old: bytes, new: bytes) -> None:
         """Show the old picture above the new one; a version without contents is left out."""
         versions = (TitledImage(self.tr("Before"), old), TitledImage(self.tr("After"), new))
-        self._pictures.show_images([version for version in versions if version.body])
-        self._show_contents(self._pictures)
+        self._images.show_images([version for version in versions if version.body])
+        self._show_contents(self._images)
 
     def _show_message(self, text: str) -> None:
-        self._plain.setText(text)
-        self._show_contents(self._plain)
+        self._message.setText(text)
+        self._show_contents(self._message)
 
     def _unreviewed_row(self, path: str) -> UntrustedFile | None:
         return unreviewed_row(self._unreviewed, self._folder_path, path)
 
     def _show_unreviewed(self) -> None:
-        if not self._story:
+        if not self._file:
             return
-        row = self._unreviewed_row(self._story.path)
+        row = self._unreviewed_row(self._file.path)
         text = self.tr("Written after reading untrusted content: {}. A run that reads it is restricted too.")
         warning = text.format(visible(", ".join(source_texts(row.sources)))) if row else ""
-        self._column.show_note(origin(self._contents, self._session.id, self._story), warning)
+        self._column.show_note(origin(self._contents, self._session.id, self._file), warning)
 
     def _review_menu(self) -> EntryMenu:
         menu = EntryMenu("changes.review.menu", self.tr("Mark as reviewed"), self)
-        row = self._unreviewed_row(self._story.path) if self._story else None
-        if row and self._story:
-            content_hash = self._story.changes[-1].after if not row.path.endswith("/") else ""
-            name = self._story.path if not row.path.endswith("/") else row.path.rstrip("/")
+        row = self._unreviewed_row(self._file.path) if self._file else None
+        if row and self._file:
+            content_hash = self._file.changes[-1].after if not row.path.endswith("/") else ""
+            name = self._file.path if not row.path.endswith("/") else row.path.rstrip("/")
             text = self.tr("This file") if content_hash else self.tr("All files in {}").format(visible(row.path))
             menu.add_entry(text).triggered.connect(lambda: self.review_requested.emit({name: content_hash}))
         menu.add_entry(self.tr("All files in this folder")).triggered.connect(lambda: self.review_requested.emit(None))
@@ -379,27 +386,27 @@ class ChangesPanel(QWidget):
     def _step_of(self, change: FileEdit) -> Step | None:
         return step_of(self._contents, self._session.id, change)
 
-    def _step_name(self, change: FileEdit) -> str:
-        return step_name(self._step_of(change), change)
-
     def _revert_file(self) -> None:
         """Request to revert the file, or report why there is nothing to revert."""
-        if not self._story:
+        if not self._file:
             return
-        if obstacle := self._revert_obstacle() or file_obstacle(self._story):
+        if obstacle := self._revert_obstacle() or file_obstacle(self._file):
             self.refused.emit(obstacle)
         else:
-            self.revert_file_requested.emit(self._story.path)
+            self.revert_file_requested.emit(self._file.path)
 
     def _revert_hunk(self, hunk: int, ask: bool) -> None:
         """Revert a hunk; if `ask` is true, only after the user has confirmed it."""
-        story = self._story
-        if story and not all(self._shown_contents(story)):
+        file = self._file
+        if file and not all(self._shown_contents(file)):
             self._revert_file()  # a new or deleted file has only one hunk, which is the whole file
-        elif story:
+        elif file:
             text = self._diff_view.rows.diff.without_hunk(hunk)
-            revert = partial(self.revert_hunk_requested.emit, story.path, story.changes[-1].after, text)
-            self._confirm_revert(hunk, revert) if ask else revert()
+            revert = partial(self.revert_hunk_requested.emit, file.path, file.changes[-1].after, text)
+            if ask:
+                self._confirm_revert(hunk, revert)
+            else:
+                revert()
 
     def _confirm_revert(self, hunk: int, revert: Callable[[], None]) -> None:
         title = self.tr("Revert this hunk, {}?").format(self._diff_view.rows.hunk_figures(hunk))
@@ -407,11 +414,11 @@ class ChangesPanel(QWidget):
         ConfirmDialog(self._look, title, text, self.tr("Revert"), revert, self.window(), tone="primary").open()
 
     def _refuse_revert(self) -> None:
-        if self._story:
+        if self._file:
             is_kept = self._diff_view.rows.is_kept(self._diff_view.current_hunk())
             kept = self.tr("You have kept this hunk. Show it again (K) to revert it.")
             unselected = self.tr("Select a hunk to revert it.")
-            self.refused.emit(self._hunk_obstacle(self._story) or (kept if is_kept else unselected))
+            self.refused.emit(self._hunk_obstacle(self._file) or (kept if is_kept else unselected))
 
     def _toggle_side_by_side(self) -> None:
         """Switch between side-by-side and unified diffs. If the panel is too narrow, say why nothing changes."""
@@ -422,7 +429,7 @@ class ChangesPanel(QWidget):
     def show_side_by_side(self, side_by_side: bool) -> None:
         """Set whether diffs are shown side by side, which is done only if the panel is wide enough."""
         self._side_by_side = side_by_side
-        self._show_story()
+        self._update_file()
 
     def _has_room_for_sides(self) -> bool:
         return self._contents_stack.width() >= 2 * self._look.size(MIN_SIDE)
@@ -430,11 +437,11 @@ class ChangesPanel(QWidget):
     def _fit_sides(self) -> None:
         """Switch between side-by-side and unified if the width of the panel now requires or allows it."""
         if self._side_by_side:
-            self._show_story()
+            self._update_file()
 
     def _show_change(self, change: FileEdit | None) -> None:
         self._change = change
-        self._show_story()
+        self._update_file()
 
     def _open_menu(self, button: QWidget, menu: EntryMenu) -> None:
         menu.popup(button.mapToGlobal(QPoint(0, button.height() + 2)))
@@ -442,15 +449,14 @@ class ChangesPanel(QWidget):
     def _change_menu(self) -> EntryMenu:
         menu = EntryMenu("changes.which.menu", self.tr("Which changes"), self)
         menu.add_entry(self.tr("All changes")).triggered.connect(lambda: self._show_change(None))
-        for change in self._story.changes[-40:] if self._story else ():
+        for change in self._file.changes[-40:] if self._file else ():
             figures = f"  +{change.added} −{change.removed}" if change.added or change.removed else ""
-            action = menu.add_entry(self._step_name(change) + figures)
+            action = menu.add_entry(step_name(self._step_of(change), change) + figures)
             action.triggered.connect(lambda _=False, change=change: self._show_change(change))
         if self._change and (step := self._step_of(self._change)):
             menu.addSeparator()
-            menu.add_entry(self.tr("Show this step in the timeline")).triggered.connect(
-                lambda: self.row_requested.emit(step.row)
-            )
+            entry = menu.add_entry(self.tr("Show this step in the timeline"))
+            entry.triggered.connect(lambda: self.row_requested.emit(step.row))
         return menu
 
     def _revert_to_menu(self) -> EntryMenu:
@@ -459,19 +465,11 @@ class ChangesPanel(QWidget):
         menu.add_entry(self.tr("Before all changes")).triggered.connect(
             lambda: self.revert_to_requested.emit(0, self.tr("before all changes"))
         )
-        steps: dict[int, Step] = {}
-        for index in range(self._column.rows.rowCount()):
-            story = self._column.rows.item_at(index)
-            for change in story.changes if story else ():
-                if not change.rewound and (step := self._step_of(change)):
-                    steps[step.row] = step
-        for row in sorted(steps)[-30:]:
-            step = steps[row]
+        for step in changing_steps(self._contents, self._session.id, self._column.rows.items)[-MAX_STEPS:]:
             text = self.tr("After step {}: {}").format(step.number, visible(step.object)[:60])
+            name = self.tr("after step {}").format(step.number)
             menu.add_entry(text).triggered.connect(
-                lambda _=False, step=step: self.revert_to_requested.emit(
-                    step.last_seq, self.tr("after step {}").format(step.number)
-                )
+                lambda _=False, seq=step.last_seq, name=name: self.revert_to_requested.emit(seq, name)
             )
         return menu
 
@@ -488,10 +486,11 @@ class ChangesPanel(QWidget):
             self._toggle_side_by_side()
         elif key == Qt.Key.Key_U and not modifiers:
             self._revert_file()  # the diff view itself reverts the current hunk
-        elif (by := STEPS.get(Qt.Key(key))) and not modifiers & ~Qt.KeyboardModifier.ShiftModifier:
-            self.go_to_file(by, False) if modifiers else self._go_to_hunk(by)
-            if not modifiers and self._diff_view.isVisible():
-                self._diff_view.setFocus()
+        elif (by := HUNK_KEYS.get(Qt.Key(key))) and not modifiers:
+            self._go_to_hunk(by)
+            self._focus_diff()
+        elif by and modifiers == Qt.KeyboardModifier.ShiftModifier:
+            self.go_to_file(by, False)
         else:
             super().keyPressEvent(event)
 

@@ -47,7 +47,10 @@ class Review(QObject):
         self._view = view
         self._bar = bar
         self._store: ReviewStore | None = None
-        self._session = self._path = self._after = self._obstacle = ""
+        self._session = ""
+        self._path = ""  # the file shown
+        self._after = ""  # the ID of its contents after the changes
+        self._obstacle = ""  # why comments cannot be sent
         self._state = ReviewState()
         self._sending: list[str] = []
         view.set_comment_source(self._make_card)
@@ -93,7 +96,7 @@ class Review(QObject):
             can_keep=True,
             file_name=file.path,
             kept=self._state.kept.get(file.path, ()),
-            comments=self._state.places(file.path, diff) or NO_COMMENTS,
+            comments=self._state.comments_by_line(file.path, diff) or NO_COMMENTS,
             in_place=in_place,
         )
 
@@ -149,15 +152,18 @@ class Review(QObject):
 
     def go_to_comment(self, by: int) -> None:
         """Go to the next (1) or previous (-1) unsent comment, in the order of files and lines."""
-        drafts = sorted(self._state.drafts, key=lambda each: (each.path, each.first))
-        names = [comment.id for comment in drafts]
-        if not names:
+        drafts = sorted(self._state.drafts, key=lambda comment: (comment.path, comment.first))
+        if not drafts:
             return
+        names = [comment.id for comment in drafts]
         current = self._view.current_comment()
-        index = (names.index(current) + by) % len(names) if current in names else (0 if by > 0 else -1)
-        path, is_other_file = drafts[index].path, drafts[index].path != self._path
-        self.comment_shown.emit(path, names[index])
-        if is_other_file and (card := self._view.comment_widget(names[index])) is not None:
+        if current in names:
+            comment = drafts[(names.index(current) + by) % len(drafts)]
+        else:
+            comment = drafts[0] if by > 0 else drafts[-1]
+        is_other_file = comment.path != self._path
+        self.comment_shown.emit(comment.path, comment.id)
+        if is_other_file and (card := self._view.comment_widget(comment.id)) is not None:
             announce(self._view, card.description())
 
     def send(self, files: Iterable[ChangedFile], find_blob: FindBlob) -> None:
@@ -165,12 +171,12 @@ class Review(QObject):
         drafts = self._state.drafts
         if not drafts or self._obstacle:
             return
-        by_path = {file.path: file for file in files}
-        numbers = {
-            comment.id: number
-            for comment in drafts
-            if (file := by_path.get(comment.path)) and (number := comment.find(_lines(file, comment, find_blob)))
-        }
+        files_by_path = {file.path: file for file in files}
+        numbers: dict[str, int] = {}
+        for comment in drafts:
+            file = files_by_path.get(comment.path)
+            if file and (number := comment.find(_current_lines(file, comment, find_blob))):
+                numbers[comment.id] = number
         self._sending = [comment.id for comment in drafts]
         self._state.mark_sent(self._sending)
         self._save()
@@ -190,10 +196,10 @@ class Review(QObject):
         self._save()
         self._refresh()
         if written := [comment for comment in comments if comment.text.strip()]:
-            one, many = self.tr("Removed the comment."), self.tr("Removed {} comments.").format(len(written))
-            self.comments_removed.emit(
-                one if len(written) == 1 else many, partial(self._restore, self._session, written)
-            )
+            text = self.tr("Removed {} comments.").format(len(written))
+            if len(written) == 1:
+                text = self.tr("Removed the comment.")
+            self.comments_removed.emit(text, partial(self._restore, self._session, written))
 
     def _restore(self, session: str, comments: Sequence[ReviewComment]) -> None:
         """Add removed comments again, and select the first one if its file is shown."""
@@ -257,7 +263,7 @@ class Review(QObject):
         """Show the comments and kept hunks as they are now."""
         diff = self._view.rows.diff
         if self._path:
-            comments = self._state.places(self._path, diff) or NO_COMMENTS
+            comments = self._state.comments_by_line(self._path, diff) or NO_COMMENTS
             self._view.update_review(self._state.kept.get(self._path, ()), comments)
         self._show_drafts()
 
@@ -271,7 +277,7 @@ class Review(QObject):
         self._show_drafts()
 
 
-def _lines(file: ChangedFile, comment: ReviewComment, find_blob: FindBlob) -> tuple[str, ...]:
+def _current_lines(file: ChangedFile, comment: ReviewComment, find_blob: FindBlob) -> tuple[str, ...]:
     """Return the current lines of the text, old or new, on which a comment was made."""
     blob = file.changes[-1].after if comment.side == "new" else file.changes[0].before
     body = (find_blob(blob) if blob else b"") or b""

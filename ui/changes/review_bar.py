@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QTextBrowser, QVBoxLayout, QWidget
 
@@ -31,37 +31,37 @@ class ReviewBar(QWidget):
         super().__init__(parent)
         self.setObjectName("changes.drafts")
         self._look = look
-        self._count = self._reply = ""
+        self._reply = ""
         self._title = label("", look.fonts.second, "second", name="changes.reply.title")
-        self._flow_view = QTextBrowser()
-        self._flow_view.setObjectName("changes.reply")
-        self._flow_view.setAccessibleName(self.tr("Reply to your comments"))
-        self._flow_view.setFrameShape(QFrame.Shape.NoFrame)
-        self._flow_view.setProperty("bare", True)
-        self._flow_view.setOpenLinks(False)
-        self._flow_view.setDocument(SafeDocument(self._flow_view))
-        self._flow_view.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self._flow_view.setMaximumHeight(look.size(REPLY_HEIGHT))
-        self._flow = MarkdownStream(self._flow_view.document(), look, file_links=True)
+        self._reply_view = QTextBrowser()
+        self._reply_view.setObjectName("changes.reply")
+        self._reply_view.setAccessibleName(self.tr("Reply to your comments"))
+        self._reply_view.setFrameShape(QFrame.Shape.NoFrame)
+        self._reply_view.setProperty("bare", True)
+        self._reply_view.setOpenLinks(False)
+        self._reply_view.setDocument(SafeDocument(self._reply_view))
+        self._reply_view.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self._reply_view.setMaximumHeight(look.size(REPLY_HEIGHT))
+        self._markdown = MarkdownStream(self._reply_view.document(), look, file_links=True)
         self._steps = Button(look, self.tr("Show in steps"), name="changes.reply.steps", tone="quiet")
         self._close = Button(look, "", name="changes.reply.close", tone="quiet", icon="x")
         self._close.setAccessibleName(self.tr("Close the reply"))
         self._close.setToolTip(self.tr("Close the reply and remove the sent comments"))
         self._drafts = label("", look.fonts.text, name="changes.drafts.count")
-        self._previous = self._arrow("changes.drafts.previous", "chevron-up", self.tr("Previous comment"), -1)
-        self._next = self._arrow("changes.drafts.next", "chevron-down", self.tr("Next comment"), 1)
+        self._previous = self._create_arrow("changes.drafts.previous", "chevron-up", self.tr("Previous comment"), -1)
+        self._next = self._create_arrow("changes.drafts.next", "chevron-down", self.tr("Next comment"), 1)
         self._discard = Button(look, self.tr("Discard"), name="changes.drafts.discard", tone="quiet")
         self._send = Button(look, "", name="changes.send", tone="primary", icon="arrow-up", hint="Ctrl+Enter")
         self._steps.clicked.connect(self.steps_requested)
         self._close.clicked.connect(self.reply_closed)
         self._send.clicked.connect(self.send_requested)
         self._discard.clicked.connect(self.discard_requested)
-        self._flow_view.anchorClicked.connect(lambda url: self.link_clicked.emit(url.toString()))
+        self._reply_view.anchorClicked.connect(lambda url: self.link_clicked.emit(url.toString()))
         self._lay_out()
         self.show_drafts(0, "")
         self.show_reply("", "")
 
-    def _arrow(self, name: str, icon: str, text: str, by: int) -> Button:
+    def _create_arrow(self, name: str, icon: str, text: str, by: int) -> Button:
         button = Button(self._look, "", name=name, tone="quiet", icon=icon)
         button.setToolTip(text)
         button.setAccessibleName(text)
@@ -82,13 +82,13 @@ class ReviewBar(QWidget):
         reply.addLayout(top)
         inner = QHBoxLayout()
         inner.setContentsMargins(14, 2, 8, 6)
-        inner.addWidget(self._flow_view)
+        inner.addWidget(self._reply_view)
         reply.addLayout(inner)
         drafts = QVBoxLayout(self._draft_part)
         drafts.setContentsMargins(0, 0, 0, 0)
         drafts.setSpacing(0)
         drafts.addWidget(hairline())
-        bar = CompactRow((14, 7, 12, 7))
+        bar = CompactRow(QMargins(14, 7, 12, 7))
         bar.row.addWidget(self._drafts)
         bar.row.addWidget(self._previous)
         bar.row.addWidget(self._next)
@@ -123,10 +123,10 @@ class ReviewBar(QWidget):
         """Show whether the agent works on the comments, and its reply so far; an empty `title` hides both."""
         self._reply_part.setVisible(bool(title))
         self._title.setText(title)
-        self._flow_view.setVisible(bool(text))
+        self._reply_view.setVisible(bool(text))
         if text != self._reply:
             self._reply = text
-            self._flow.finish(text)
+            self._markdown.finish(text)
             self._fit_reply()
 
     def restyle(self, look: Look) -> None:
@@ -135,19 +135,19 @@ class ReviewBar(QWidget):
             button.restyle(look)
         self._title.setFont(look.fonts.second)
         self._drafts.setFont(look.fonts.text)
-        self._flow.restyle(look)
+        self._markdown.restyle(look)
         self._fit_reply()
 
     def _fit_reply(self) -> None:
-        document = self._flow_view.document()
-        document.setTextWidth(max(200, self._flow_view.viewport().width()))
+        document = self._reply_view.document()
+        document.setTextWidth(max(200, self._reply_view.viewport().width()))
         limit = self._look.size(REPLY_HEIGHT)
-        self._flow_view.setFixedHeight(min(limit, round(document.size().height()) + 4))
-        bar = self._flow_view.verticalScrollBar()
+        self._reply_view.setFixedHeight(min(limit, round(document.size().height()) + 4))
+        bar = self._reply_view.verticalScrollBar()
         bar.setValue(bar.maximum())
         needs_bar = document.size().height() + 4 > limit
         policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if needs_bar else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
-        self._flow_view.setVerticalScrollBarPolicy(policy)
+        self._reply_view.setVerticalScrollBarPolicy(policy)
 
     # Overridden Qt methods
 

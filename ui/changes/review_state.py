@@ -37,13 +37,17 @@ class ReviewComment:
 
         If the commented text occurs several times, the occurrence nearest to its original place is returned.
         """
-        quote, size = list(self.quote), len(self.quote)
-        if not quote:
+        if not self.quote:
             return 0
-        places = [
-            n for n in range(len(lines) - size + 1) if lines[n] == quote[0] and list(lines[n : n + size]) == quote
-        ]
-        return min(places, key=lambda n: abs(n + 1 - self.first)) + 1 if places else 0
+        possible_numbers = range(1, len(lines) - len(self.quote) + 2)
+        numbers = [number for number in possible_numbers if self._is_at(lines, number)]
+        return min(numbers, key=lambda number: abs(number - self.first), default=0)
+
+    def _is_at(self, lines: Sequence[str], number: int) -> bool:
+        """Return whether the commented text begins in the line with this number."""
+        first = number - 1
+        # Most lines differ from the first line of the text, so that no slice is created for them.
+        return lines[first] == self.quote[0] and tuple(lines[first : first + len(self.quote)]) == self.quote
 
 
 @dataclass(slots=True)
@@ -70,8 +74,8 @@ class ReviewState:
         lines = diff.new if first.side == "new" else diff.old
         quote = tuple(lines[first.number - 1 : last.number])
         for comment in self.comments:
-            same = (comment.path, comment.side, comment.quote) == (path, first.side, quote)
-            if same and not comment.sent and comment.find(lines) == first.number:
+            is_same_text = comment.path == path and comment.side == first.side and comment.quote == quote
+            if is_same_text and not comment.sent and comment.find(lines) == first.number:
                 return comment
         comment = ReviewComment(
             id=session_id(), path=path, side=first.side, first=first.number, last=last.number, quote=quote
@@ -80,13 +84,13 @@ class ReviewState:
         return comment
 
     def set_text(self, name: str, text: str) -> None:
-        self.comments = [replace(old, text=text) if old.id == name else old for old in self.comments]
+        self.comments = [replace(comment, text=text) if comment.id == name else comment for comment in self.comments]
 
     def remove(self, name: str) -> None:
         self.comments = [comment for comment in self.comments if comment.id != name]
 
     def mark_sent(self, names: Sequence[str], sent: bool = True) -> None:
-        self.comments = [replace(old, sent=sent) if old.id in names else old for old in self.comments]
+        self.comments = [replace(comment, sent=sent) if comment.id in names else comment for comment in self.comments]
 
     def toggle_kept(self, path: str, key: str) -> None:
         kept = self.kept.setdefault(path, set())
@@ -94,15 +98,15 @@ class ReviewState:
         if not kept:
             del self.kept[path]
 
-    def places(self, path: str, diff: TextDiff) -> Mapping[DiffLine, Sequence[str]]:
+    def comments_by_line(self, path: str, diff: TextDiff) -> Mapping[DiffLine, Sequence[str]]:
         """Return the IDs of the comments on a file, grouped by the line below which they are shown."""
-        places: dict[DiffLine, list[str]] = {}
+        grouped: dict[DiffLine, list[str]] = {}
         for comment in self.comments:
             if comment.path == path:
                 first = comment.find(diff.new if comment.side == "new" else diff.old)
                 last = DiffLine(comment.side, first + comment.last - comment.first) if first else NOT_FOUND
-                places.setdefault(last, []).append(comment.id)
-        return places
+                grouped.setdefault(last, []).append(comment.id)
+        return grouped
 
     def dump(self) -> str:
         """Return the state as JSON; "" if it is empty."""
@@ -117,10 +121,11 @@ class ReviewState:
         """Parse a stored state. Invalid data results in an empty state."""
         try:
             stored: Any = json.loads(text or "{}")
+            comments = stored.get("comments", ())
             return cls(
-                [ReviewComment(**{**row, "quote": tuple(row["quote"])}) for row in stored.get("comments", ())],
-                {str(path): {str(key) for key in keys} for path, keys in stored.get("kept", {}).items()},
-                {str(path): str(blob) for path, blob in stored.get("kept_files", {}).items()},
+                comments=[ReviewComment(**{**comment, "quote": tuple(comment["quote"])}) for comment in comments],
+                kept={str(path): {str(key) for key in keys} for path, keys in stored.get("kept", {}).items()},
+                kept_files={str(path): str(blob) for path, blob in stored.get("kept_files", {}).items()},
             )
         except (ValueError, TypeError, KeyError, AttributeError):
             return cls()
@@ -135,19 +140,23 @@ def review_message(comments: Sequence[ReviewComment], numbers: Mapping[str, int]
     opening = "I reviewed your changes. Please address this comment:"
     if len(comments) > 1:
         opening = f"I reviewed your changes. Please address these {len(comments)} comments:"
-    parts = [opening]
-    for comment in sorted(comments, key=lambda each: (each.path, numbers.get(each.id, each.first))):
-        first = numbers.get(comment.id, comment.first)
-        last = first + comment.last - comment.first
-        path = visible_name(comment.path)
-        if path.lstrip().startswith(("`", "~", ">")):  # such a path would begin or end the quote in Markdown
-            path = f"./{path}"
-        place = f"{path}:{first}" + (f"-{last}" if last > first else "")
-        removed = " (removed by you)" if comment.side == "old" else ""
-        code = [line.rstrip("\r\n") for line in comment.quote[:MAX_QUOTED]]
-        code += ["…"] if len(comment.quote) > MAX_QUOTED else []
-        fence = "```"
-        while any(fence in line for line in code):
-            fence += "`"
-        parts.append("\n".join([f"{place}{removed}", fence, *code, fence, comment.text.strip()]))
-    return "\n\n".join(parts)
+    ordered = sorted(comments, key=lambda comment: (comment.path, numbers.get(comment.id, comment.first)))
+    paragraphs = [_comment_paragraph(comment, numbers.get(comment.id, comment.first)) for comment in ordered]
+    return "\n\n".join([opening, *paragraphs])
+
+
+def _comment_paragraph(comment: ReviewComment, first: int) -> str:
+    """Return the place, code and text of a comment whose first line has the number `first`."""
+    last = first + comment.last - comment.first
+    path = visible_name(comment.path)
+    if path.lstrip().startswith(("`", "~", ">")):  # such a path would begin or end the quote in Markdown
+        path = f"./{path}"
+    place = f"{path}:{first}-{last}" if last > first else f"{path}:{first}"
+    removed = " (removed by you)" if comment.side == "old" else ""
+    code = [line.rstrip("\r\n") for line in comment.quote[:MAX_QUOTED]]
+    if len(comment.quote) > MAX_QUOTED:
+        code.append("…")
+    fence = "```"
+    while any(fence in line for line in code):
+        fence += "`"
+    return "\n".join([f"{place}{removed}", fence, *code, fence, comment.text.strip()])

@@ -18,3 +18,6 @@ class ShownDiff(NamedTuple):
     contents: FileContents
     side_by_side: bool
     can_revert_hunks: bool
+
+    def is_same_file(self, other: "ShownDiff") -> bool:
+        return self.session == other.session and self.path == other.path

@@ -1,6 +1,6 @@
 """The header of one side of a comparison: title, status and totals of its session, and buttons to open or change it."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QMargins, Signal
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
@@ -16,15 +16,15 @@ from ui.widgets.labels import label
 
 
 class ComparisonHeader(QWidget):
-    """The header of one side. Until a session is chosen, it shows a hint."""
+    """The header of one side. Until a session is chosen, it shows `title` as a hint."""
 
     choose_requested = Signal()
     open_requested = Signal()
 
-    def __init__(self, look: Look, title: str, *, name: str, margins: tuple[int, int, int, int]) -> None:
+    def __init__(self, look: Look, title: str, *, name: str, margins: QMargins) -> None:
         super().__init__()
         self.setObjectName(name)
-        self._empty = title
+        self._hint = title
         self._title = ElidedLabel(title, look.fonts.bold, name=f"{name}.title")
         self._status = label("", look.fonts.second, name=f"{name}.status")
         self._line = ElidedLabel("", look.fonts.second, "second", name=f"{name}.line")
@@ -32,24 +32,26 @@ class ComparisonHeader(QWidget):
         self._open = Button(look, self.tr("Open session"), name=f"{name}.open", tone="quiet", icon="footprints")
         self.choose_button.clicked.connect(lambda: self.choose_requested.emit())
         self._open.clicked.connect(lambda: self.open_requested.emit())
-        compact = CompactRow((0, 0, 0, 0), 8)
-        first = compact.row
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        first.addWidget(self._title)
-        first.addWidget(self._status)
-        first.addStretch(1)
-        first.addWidget(self._open)
-        first.addWidget(self.choose_button)
+        title_row = CompactRow(spacing=8)
+        title_row.row.addWidget(self._title)
+        title_row.row.addWidget(self._status)
+        title_row.row.addStretch(1)
+        title_row.row.addWidget(self._open)
+        title_row.row.addWidget(self.choose_button)
         column = QVBoxLayout(self)
-        column.setContentsMargins(*margins)
+        column.setContentsMargins(margins)
         column.setSpacing(2)
-        column.addWidget(compact)
+        column.addWidget(title_row)
         column.addWidget(self._line)
         self.show_session(None)
 
     def show_session(self, row: SessionRow | None, started: str = "") -> None:
-        """Show the title and the status of a session, and when it was `started` unless that is ""."""
-        title = " · ".join(filter(None, (visible(row.title), started))) if row else self._empty
+        """Show the title and the status of a session or, for None, the hint.
+
+        `started` is the time at which the session began; if it is empty, it is left out.
+        """
+        title = " · ".join(filter(None, (visible(row.title), started))) if row else self._hint
         self._title.show_text(title)
         self._status.setVisible(row is not None)
         self._open.setVisible(row is not None)

@@ -10,16 +10,17 @@ MIN_FOLDED: Final = 3  # minimum number of equal steps that are folded
 
 
 class ComparisonLine(NamedTuple):
-    """A pair of steps, or a fold of `steps` equal pairs that begins at `position`.
+    """A pair of steps; without a pair, a fold of `steps` equal pairs that begins at `position`.
 
-    `first` marks the line just before the first difference; this is a fold, or a line without steps.
+    `precedes_difference` marks the line just before the first difference; this is a fold, or a line without steps.
+    `is_open` is true for a fold whose pairs are listed below it.
     """
 
     position: int
     steps: int = 1
     pair: AlignedPair | None = None
-    first: bool = False
-    open: bool = False
+    precedes_difference: bool = False
+    is_open: bool = False
 
 
 def is_equal(pair: AlignedPair) -> bool:
@@ -34,12 +35,13 @@ def comparison_lines(alignment: Alignment, opened: Collection[int]) -> list[Comp
     while position < len(pairs):
         after_fold = bool(lines) and lines[-1].pair is None
         if position == alignment.first_difference and not after_fold:
-            lines.append(ComparisonLine(position, 0, first=True))
+            lines.append(ComparisonLine(position, steps=0, precedes_difference=True))
         if not is_equal(pairs[position]):
             lines.append(ComparisonLine(position, pair=pairs[position]))
             position += 1
             continue
-        end = next((n for n in range(position, len(pairs)) if not is_equal(pairs[n])), len(pairs))
+        different = (index for index in range(position, len(pairs)) if not is_equal(pairs[index]))
+        end = next(different, len(pairs))
         fold_start = min(LEADING_STEPS, end) if position == 0 else position
         lines += _pair_lines(alignment, position, fold_start)
         lines += _folded_lines(alignment, fold_start, end, opened)
@@ -56,13 +58,18 @@ def _folded_lines(alignment: Alignment, start: int, end: int, opened: Collection
     lines = _pair_lines(alignment, start, end)
     if end - start < MIN_FOLDED:
         return lines
-    expanded = start in opened
-    fold = ComparisonLine(start, end - start, first=end == alignment.first_difference and not expanded, open=expanded)
-    return [fold, *lines] if expanded else [fold]
+    is_open = start in opened
+    fold = ComparisonLine(
+        position=start,
+        steps=end - start,
+        precedes_difference=end == alignment.first_difference and not is_open,
+        is_open=is_open,
+    )
+    return [fold, *lines] if is_open else [fold]
 
 
 class TotalsDelta(NamedTuple):
-    """The totals of the right run minus those of the left one."""
+    """The totals of the right run minus those of the left one. `cost` is None if a cost is unknown."""
 
     steps: int
     seconds: float
@@ -70,6 +77,10 @@ class TotalsDelta(NamedTuple):
     cost: float | None
 
 
-def totals_delta(a: RunTotals, b: RunTotals) -> TotalsDelta:
-    cost = None if a.cost is None or b.cost is None else b.cost - a.cost
-    return TotalsDelta(b.steps - a.steps, b.seconds - a.seconds, b.tokens - a.tokens, cost)
+def totals_delta(left: RunTotals, right: RunTotals) -> TotalsDelta:
+    return TotalsDelta(
+        steps=right.steps - left.steps,
+        seconds=right.seconds - left.seconds,
+        tokens=right.tokens - left.tokens,
+        cost=None if left.cost is None or right.cost is None else right.cost - left.cost,
+    )

@@ -1,9 +1,10 @@
 """The Compare page: two sessions side by side, with equal steps folded and a mark at the first difference."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtCore import QMargins, QModelIndex, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QHBoxLayout, QListView, QVBoxLayout
 
@@ -44,7 +45,7 @@ class ComparePanel(PanelPage):
         self._row = row
         self._pick = pick_session
         self._go_to = show_event
-        self._sessions = ["", ""]
+        self._sessions = ["", ""]  # on the left and on the right; "" until one is chosen
         self._alignment: Alignment | None = None
         self._title = label(self.tr("Compare"), look.fonts.title, name="compare.title")
         self._swap = Button(look, self.tr("Swap sides"), name="compare.swap", tone="quiet", icon="arrow-left-right")
@@ -52,23 +53,24 @@ class ComparePanel(PanelPage):
         self._export.setToolTip(self.tr("Export this comparison as Markdown, CSV or JSON"))
         self._message = label("", look.fonts.second, "second", name="compare.said", wrap=True)
         self._message.setContentsMargins(20, 10, 20, 10)
-        self.sides = tuple(
-            ComparisonHeader(look, title, name=f"compare.{name}", margins=margins)
-            for name, title, margins in (
-                ("left", self.tr("Choose a session"), (EDGE, 8, MIDDLE // 2, 8)),
-                ("right", self.tr("Choose another session"), (MIDDLE // 2, 8, EDGE, 8)),
-            )
+        self.sides = (
+            ComparisonHeader(
+                look, self.tr("Choose a session"), name="compare.left", margins=QMargins(EDGE, 8, MIDDLE // 2, 8)
+            ),
+            ComparisonHeader(
+                look, self.tr("Choose another session"), name="compare.right", margins=QMargins(MIDDLE // 2, 8, EDGE, 8)
+            ),
         )
         self._model = ComparisonModel(self)
         self._painter = ComparisonDelegate(look, self._model)
-        self._view = self._list()
+        self._view = self._create_view()
         self._lay_out()
-        for number, side in enumerate(self.sides):
-            side.choose_requested.connect(lambda number=number: self._choose(number))
-            side.open_requested.connect(lambda number=number: self._go_to(self._sessions[number], 0))
+        for number, header in enumerate(self.sides):
+            header.choose_requested.connect(partial(self._choose, number))
+            header.open_requested.connect(lambda number=number: self._go_to(self._sessions[number], 0))
         self._swap.clicked.connect(self.swap)
-        self._export.clicked.connect(self.choose_file)
-        self._view.clicked.connect(self._fold_clicked)
+        self._export.clicked.connect(self.ask_export)
+        self._view.clicked.connect(self._toggle_clicked_fold)
         self._view.activated.connect(self._open)
         self._show_sessions()
 
@@ -95,7 +97,7 @@ class ComparePanel(PanelPage):
         self._show_sessions()
         self._compare()
 
-    def choose_file(self) -> None:
+    def ask_export(self) -> None:
         """Let the user choose a file in a non-blocking dialog, and write the comparison to it."""
         dialog = QFileDialog(self, self.tr("Export comparison"))
         dialog.setObjectName("compare.file")
@@ -105,17 +107,17 @@ class ComparePanel(PanelPage):
         dialog.setDefaultSuffix("md")
         dialog.selectFile("comparison.md")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self.write)
+        dialog.fileSelected.connect(self.export)
         dialog.open()
 
-    def write(self, path: str) -> None:
+    def export(self, path: str) -> None:
         """Write the comparison to a file, with secrets redacted."""
         alignment = self._alignment
         if alignment is None:
             return
         sides = self._row(self._sessions[0]), self._row(self._sessions[1])
 
-        async def export() -> None:
+        async def send() -> None:
             result = await self._bridge.ask(
                 lambda engine: engine.exchange.export_comparison(sides, alignment, Path(path))
             )
@@ -123,7 +125,7 @@ class ComparePanel(PanelPage):
             secrets = self.tr(" Secrets removed: {}.").format(removed) if removed else ""
             self._show_toast(self.tr("Exported the comparison to {}.").format(result.path) + secrets)
 
-        self._start(export(), "export a comparison")
+        self._start(send(), "export a comparison")
 
     def show_alignment(self, alignment: Alignment) -> None:
         self._alignment = alignment
@@ -158,10 +160,10 @@ class ComparePanel(PanelPage):
 
     def _compare(self) -> None:
         """Request the comparison when both sessions have been chosen."""
-        left, right = sessions = tuple(self._sessions)
+        left, right = self._sessions
         self._alignment = None
         self._export.setEnabled(False)
-        if not all(sessions):
+        if not left or not right:
             self._model.show_alignment(None)
             self._message.setText(self.tr("Choose two sessions to see which steps are equal and which differ."))
             return
@@ -169,29 +171,32 @@ class ComparePanel(PanelPage):
 
         async def compare() -> None:
             alignment = await self._bridge.ask(lambda engine: engine.analytics.compare_in_thread(left, right))
-            if sessions == tuple(self._sessions):
+            if self._sessions == [left, right]:  # otherwise, the user has chosen other sessions in the meantime
                 self.show_alignment(alignment)
 
         self._start(compare(), "compare")
 
-    def _choose(self, number: int) -> None:
-        def take(session: str) -> None:
-            self._sessions[number] = session
+    def _choose(self, side: int) -> None:
+        """Let the user choose the session on the left (0) or right (1) side."""
+
+        def show(session: str) -> None:
+            self._sessions[side] = session
             self._show_sessions()
             self._compare()
             self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
-        self._pick(self.tr("Choose the session to compare with"), take, exclude=self._sessions[1 - number])
+        self._pick(self.tr("Choose the session to compare with"), show, exclude=self._sessions[1 - side])
 
     def _show_sessions(self) -> None:
         rows = [self._row(session) if session else None for session in self._sessions]
-        same_title = len({row.title for row in rows if row}) < sum(row is not None for row in rows)
+        titles = [row.title for row in rows if row]
+        have_same_title = len(set(titles)) < len(titles)
         for side, row in zip(self.sides, rows, strict=True):
-            started = to_local_time(row.created_at).strftime("%Y-%m-%d %H:%M") if row and same_title else ""
+            started = f"{to_local_time(row.created_at):%Y-%m-%d %H:%M}" if row and have_same_title else ""
             side.show_session(row, started)
         self._swap.setEnabled(all(self._sessions))
 
-    def _fold_clicked(self, index: QModelIndex) -> None:
+    def _toggle_clicked_fold(self, index: QModelIndex) -> None:
         if self._model.items[index.row()].pair is None:
             self._open(index)
 
@@ -202,16 +207,18 @@ class ComparePanel(PanelPage):
             self._model.toggle(index.row())
             self._view.setCurrentIndex(self._model.index(index.row()))
             return
-        pointer: QPoint = self._view.viewport().mapFromGlobal(self.cursor().pos())
-        clicked = QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton
-        on_right = clicked and pointer.x() > self._view.viewport().width() // 2
-        sides = [(line.pair.a, self._sessions[0]), (line.pair.b, self._sessions[1])]
-        for step, session in reversed(sides) if on_right else sides:
-            if step:
-                self._go_to(session, step.first_seq)
-                return
+        left, right = self._sessions
+        if line.pair.b and (self._is_right_side_clicked() or not line.pair.a):
+            self._go_to(right, line.pair.b.first_seq)
+        elif line.pair.a:
+            self._go_to(left, line.pair.a.first_seq)
 
-    def _list(self) -> QListView:
+    def _is_right_side_clicked(self) -> bool:
+        pointer: QPoint = self._view.viewport().mapFromGlobal(self.cursor().pos())
+        is_clicked = QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton
+        return is_clicked and pointer.x() > self._view.viewport().width() // 2
+
+    def _create_view(self) -> QListView:
         view = QListView()
         view.setObjectName("compare.steps")
         view.setAccessibleName(self.tr("Steps of both sessions"))

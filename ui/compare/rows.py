@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from core.domain.steps import Step
-from core.timeline.run_alignment import Alignment
+from core.timeline.run_alignment import AlignedPair, Alignment
 from ui.base.step_presentation import kind_style, status_style
 from ui.compare.lines import ComparisonLine, comparison_lines, is_equal
 from ui.compare.texts import accessible_line_text, fold_text, pair_note, step_figure, step_numbers, step_verb
@@ -37,20 +37,20 @@ class ComparisonModel(ItemListModel[ComparisonLine]):
         self._opened.clear()
         self.show(())  # even if the lines are equal, another alignment changes how they are painted
         self.alignment = alignment
-        self._arrange()
+        self._update_lines()
 
     def toggle(self, row: int) -> None:
         """Expand or fold the equal steps in a row."""
         line = self.items[row]
         if line.pair is None and line.steps:
             self._opened ^= {line.position}
-            self._arrange()
+            self._update_lines()
 
     def first_difference(self) -> int:
         """Return the row that marks the first difference; -1 if there is none."""
-        return next((row for row, line in enumerate(self.items) if line.first), -1)
+        return next((row for row, line in enumerate(self.items) if line.precedes_difference), -1)
 
-    def _arrange(self) -> None:
+    def _update_lines(self) -> None:
         self.show(comparison_lines(self.alignment, self._opened) if self.alignment else ())
 
     def accessible_text(self, item: ComparisonLine) -> str:
@@ -67,37 +67,41 @@ class ComparisonDelegate(ItemDelegate):
         super().__init__(look, model)
         self._model = model
 
-    def height(self) -> int:
-        return QFontMetrics(self.look.fonts.text).height() + 14
-
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
-        return QSize(600, self.height())
+        return QSize(600, QFontMetrics(self.look.fonts.text).height() + 14)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         alignment, line, rect = self._model.alignment, self._model.item(index), option.rect
         if alignment is None or line is None:
             return
-        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
-        if line.pair is None:
-            self._paint_fold(painter, rect, fold_text(line, alignment), line, chosen)
-            return
+        if option.state & QStyle.StateFlag.State_Selected:
+            draw_selection(painter, rect, self.look.theme)
+        elif line.pair and not is_equal(line.pair):
+            self._paint_tint(painter, rect, line.pair)
+        if line.pair:
+            self._paint_pair(painter, rect, line.pair)
+        else:
+            self._paint_fold(painter, rect, fold_text(line, alignment), line)
+
+    def _paint_tint(self, painter: QPainter, rect: QRect, pair: AlignedPair) -> None:
+        """Paint the background of a pair that differs; if one side has no step, in another color."""
         theme = self.look.theme
-        if chosen:
-            draw_selection(painter, rect, theme)
-        elif not is_equal(line.pair):
-            color = theme.waiting if line.pair.a and line.pair.b else theme.failed
-            painter.fillRect(rect, blend(color, theme.background, TINT))
+        color = theme.waiting if pair.a and pair.b else theme.failed
+        painter.fillRect(rect, blend(color, theme.background, TINT))
+
+    def _paint_pair(self, painter: QPainter, rect: QRect, pair: AlignedPair) -> None:
+        theme = self.look.theme
         middle = rect.center().x()
         half = self.look.size(MIDDLE) // 2
         left = QRect(rect.left() + EDGE, rect.top(), middle - half - rect.left() - EDGE, rect.height())
         right = QRect(middle + half, rect.top(), rect.right() - EDGE - middle - half, rect.height())
-        self._paint_side(painter, left, line.pair.a)
-        self._paint_side(painter, right, line.pair.b, pair_note(line.pair))
-        numbers = step_numbers(line.pair)
-        if not is_equal(line.pair):
+        self._paint_side(painter, left, pair.a)
+        self._paint_side(painter, right, pair.b, pair_note(pair))
+        numbers = step_numbers(pair)
+        if not is_equal(pair):
             numbers += "  ≠"
         painter.setFont(self.look.fonts.second)
-        painter.setPen(theme.third if is_equal(line.pair) else theme.waiting)
+        painter.setPen(theme.third if is_equal(pair) else theme.waiting)
         numbers_rect = QRect(left.right(), rect.top(), right.left() - left.right(), rect.height())
         painter.drawText(numbers_rect, Qt.AlignmentFlag.AlignCenter, numbers)
 
@@ -127,11 +131,10 @@ class ComparisonDelegate(ItemDelegate):
         if note and right - left > MIN_OBJECT_WIDTH:
             draw_line(painter, QRect(left, rect.top(), right - left, rect.height()), note, fonts.second, theme.waiting)
 
-    def _paint_fold(self, painter: QPainter, rect: QRect, text: str, line: ComparisonLine, chosen: bool) -> None:
+    def _paint_fold(self, painter: QPainter, rect: QRect, text: str, line: ComparisonLine) -> None:
+        """Paint a dashed line across the row, with the text and the arrow of a fold in the middle."""
         look, theme, font = self.look, self.look.theme, self.look.fonts.second
-        color = theme.waiting if line.first else theme.second
-        if chosen:
-            draw_selection(painter, rect, theme)
+        color = theme.waiting if line.precedes_difference else theme.second
         size = look.size(ICON) if line.steps else 0
         width = QFontMetrics(font).horizontalAdvance(text) + size + (6 if size else 0)
         left, y = rect.center().x() - width // 2, rect.center().y()
@@ -139,7 +142,7 @@ class ComparisonDelegate(ItemDelegate):
         painter.drawLine(rect.left() + EDGE, y, left - 10, y)
         painter.drawLine(left + width + 10, y, rect.right() - EDGE, y)
         if size:
-            arrow = "chevron-down" if line.open else "chevron-right"
+            arrow = "chevron-down" if line.is_open else "chevron-right"
             painter.drawPixmap(left, y - size // 2, pixmap(arrow, color, size, painter.device().devicePixelRatio()))
             left += size + 6
         draw_line(painter, QRect(left, rect.top(), width + ROUNDING_MARGIN, rect.height()), text, font, color)

@@ -14,7 +14,7 @@ from ui.compare.lines import ComparisonLine, is_equal, totals_delta
 from ui.style.number_formats import amount, duration, money
 from ui.text.visible import visible
 
-MAX_LISTED: Final = 3  # memories and skills listed for each side; the remaining ones are only counted
+MAX_LISTED: Final = 3  # items listed for each side; if there are more, the last one is the number of the others
 MAX_MEMORY_LENGTH: Final = 70  # characters of a memory that are shown
 
 
@@ -49,7 +49,7 @@ def fold_text(line: ComparisonLine, alignment: Alignment) -> str:
     parts = []
     if line.steps:
         parts.append(tr("1 equal step") if line.steps == 1 else tr("{} equal steps").format(line.steps))
-    if line.first and alignment.first_difference is not None:
+    if line.precedes_difference and alignment.first_difference is not None:
         pair = alignment.pairs[alignment.first_difference]
         parts.append(tr("first difference at step {}").format(step_numbers(pair)))
     return " · ".join(parts)
@@ -119,11 +119,13 @@ def learned_lines(alignment: Alignment) -> list[str]:
 def _knowledge_list(used: UsedKnowledge) -> str:
     """Return the first memories and skills and the number of the others, such as `the memory “…” and 2 more …`."""
     parts = [tr("the memory “{}”").format(_shortened(text)) for text in used.memories.values()]
-    parts += [tr("the skill {name} {version}").format(name=name, version=v) for name, v in used.skills.items()]
+    skill_text = tr("the skill {name} {version}")
+    parts += [skill_text.format(name=name, version=version) for name, version in used.skills.items()]
     if len(parts) > MAX_LISTED:
-        parts[MAX_LISTED - 1 :] = [tr("{} more memories and skills").format(len(parts) - MAX_LISTED + 1)]
-    *first, last = parts
-    return tr(" and ").join((", ".join(first), last)) if first else last
+        listed = parts[: MAX_LISTED - 1]
+        parts = [*listed, tr("{} more memories and skills").format(len(parts) - len(listed))]
+    *others, last = parts
+    return tr(" and ").join((", ".join(others), last)) if others else last
 
 
 def _shortened(text: str) -> str:

@@ -108,7 +108,7 @@ class McpServersController(SettingsPageController):
         await self._reload()
 
     def _open_key_dialog(self, server: str, key: str) -> None:
-        dialog = ApiKeyDialog(self._look, [(server, f"{server}: {key}")], self._dialog)
+        dialog = ApiKeyDialog(self._look, {server: f"{server}: {key}"}, self._dialog)
         dialog.submitted.connect(
             lambda _server, value: self._start(self._set_secret(server, key, value), "set a secret")
         )

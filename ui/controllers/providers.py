@@ -128,7 +128,7 @@ class ProvidersController(SettingsPageController):
             self._show_message(_tr("Added {}: {}").format(provider.name, state))
 
     def _open_key_dialog(self, server: str) -> None:
-        dialog = ApiKeyDialog(self._look, [(server, self._dialog.providers.display_name(server))], self._dialog)
+        dialog = ApiKeyDialog(self._look, {server: self._dialog.providers.display_name(server)}, self._dialog)
         dialog.submitted.connect(lambda server, key: self._start(self._set_api_key(server, key), "set an API key"))
         dialog.open()
 

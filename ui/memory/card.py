@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
-from core.domain.memory import Memory
+from core.domain.memory import NORMAL_RELEVANCE, Memory
 from core.domain.memory_marks import EXPIRES, tags_of, user_rating_of, without_marks
 from ui.memory.controller import MemoryAction
 from ui.memory.link_line import LinkLine
@@ -33,15 +33,36 @@ from ui.widgets.time_formats import to_local_time
 
 if TYPE_CHECKING:
     from core.engine.services.memory_results import MemoryDetails, RunOutcomes
+    from core.store.memory_records import MemoryUse
 
+MAX_CONTEXT: Final = 400  # characters of the context of a memory that are shown
 MAX_USES: Final = 12  # runs listed at most under Uses
 SIDE: Final = 16
 RATINGS: Final = {MemoryAction.RATE_HELPFUL: "good", MemoryAction.RATE_UNHELPFUL: "bad"}
 """The actions that rate a memory, with the rating that each stores."""
-RATING_ICONS: Final = {
-    "good": ("circle-check", "done", "rated good"),
-    "bad": ("circle-x", "failed", "rated bad"),
+
+
+class RatingStyle(NamedTuple):
+    """The icon of a run with a rating, the name of its color in the theme, and the rating as text."""
+
+    icon: str
+    token: str
+    text: str
+
+
+RATING_STYLES: Final = {
+    "good": RatingStyle("circle-check", "done", "rated good"),
+    "bad": RatingStyle("circle-x", "failed", "rated bad"),
 }
+NOT_RATED: Final = RatingStyle("circle-ellipsis", "stopped", "")
+
+
+class CardButton(NamedTuple):
+    """A button for an action on the memory. `title` contains the keyboard shortcut."""
+
+    action: MemoryAction
+    icon: str
+    title: str
 
 
 class MemoryProperty(NamedTuple):
@@ -81,12 +102,14 @@ class MemoryCard(QWidget):
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._edit = self._icon_button("edit", "pencil", tr("Edit (E)"), self.edit)
         self._buttons = {
-            action: self._icon_button(action, icon, title, partial(self.run_action, action))
-            for action, icon, title in self._icons()
+            button.action: self._icon_button(
+                button.action, button.icon, button.title, partial(self.run_action, button.action)
+            )
+            for button in _card_buttons()
         }
         buttons = plain_row(self._edit, *self._buttons.values(), spacing=2)
         left = Qt.AlignmentFlag.AlignLeft
-        head = StackingRow(self._kind, buttons, margins=(SIDE, 11, 10, 11), spacing=2, alignment=left)
+        head = StackingRow(self._kind, buttons, margins=QMargins(SIDE, 11, 10, 11), spacing=2, alignment=left)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -125,26 +148,9 @@ class MemoryCard(QWidget):
         is_other = not self.memory or self.memory.id != details.listed.memory.id
         self._shown = details
         memory = details.listed.memory
-        active = memory.status == "active"
         self._kind.setText(kind_label(memory.content.kind).capitalize())
-        self._edit.setVisible(active)
-        possible = {
-            MemoryAction.RESTORE: not active,
-            MemoryAction.FORGET: memory.status != "forgotten",
-            MemoryAction.ERASE: memory.status == "forgotten",
-        }
-        for action, button in self._buttons.items():
-            button.setVisible(possible.get(action, active))
-        title = tr("Unpin (P)") if memory.pinned else tr("Pin: always add to the context, never decay (P)")
-        self._buttons[MemoryAction.PIN].setToolTip(title)
-        self._buttons[MemoryAction.PIN].setAccessibleName(title)
-        for action, _, unrated in self._icons():
-            if rating := RATINGS.get(action):
-                text = tr("Remove your rating (+)") if rating == "good" else tr("Remove your rating (-)")
-                title = text if user_rating_of(memory.content) == rating else unrated
-                self._buttons[action].setToolTip(title)
-                self._buttons[action].setAccessibleName(title)
-        self._fill(details)
+        self._update_buttons(memory)
+        self._rebuild_contents(details)
         if is_other:
             self._scroll.verticalScrollBar().setValue(0)
 
@@ -156,9 +162,31 @@ class MemoryCard(QWidget):
         self._plot.restyle(look)
         self.versions.restyle(look)
         if self._shown:
-            self._fill(self._shown)
+            self._rebuild_contents(self._shown)
 
-    def _fill(self, details: "MemoryDetails") -> None:
+    def _update_buttons(self, memory: Memory) -> None:
+        """Show the buttons of the possible actions. The title of an action that is in effect says how to reverse it."""
+        is_active = memory.status == "active"
+        rating = user_rating_of(memory.content)
+        visibility = {
+            MemoryAction.RESTORE: not is_active,
+            MemoryAction.FORGET: memory.status != "forgotten",
+            MemoryAction.ERASE: memory.status == "forgotten",
+        }
+        reversing_titles = {
+            MemoryAction.PIN: tr("Unpin (P)") if memory.pinned else "",
+            MemoryAction.RATE_HELPFUL: tr("Remove your rating (+)") if rating == "good" else "",
+            MemoryAction.RATE_UNHELPFUL: tr("Remove your rating (-)") if rating == "bad" else "",
+        }
+        self._edit.setVisible(is_active)
+        for card_button in _card_buttons():
+            title = reversing_titles.get(card_button.action) or card_button.title
+            button = self._buttons[card_button.action]
+            button.setToolTip(title)
+            button.setAccessibleName(title)
+            button.setVisible(visibility.get(card_button.action, is_active))
+
+    def _rebuild_contents(self, details: "MemoryDetails") -> None:
         """Build the contents again, because it depends on the memory which parts are shown."""
         memory, fonts = details.listed.memory, self._look.fonts
         content = styled_frame("panel")
@@ -201,20 +229,18 @@ class MemoryCard(QWidget):
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(1, 1)
-        for row, item in enumerate(self._property_texts(details)):
-            grid.addWidget(label(item.label, fonts.second, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(label(visible(item.text), fonts.second, wrap=True), row, 1)
-        learned = to_local_time(memory.created_at).strftime("%d %b %Y, %H:%M").lstrip("0")
-        row = grid.rowCount()
-        grid.addWidget(label(tr("Learned"), fonts.second, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
-        title = self._title_of(memory.session) if memory.session else ""
-        grid.addWidget(label(learned, fonts.second, wrap=True), row, 1)
-        if title:
-            grid.addWidget(label(tr("Session"), fonts.second, "second"), row + 1, 0)
+        for row, memory_property in enumerate(self._property_texts(details)):
+            title = label(memory_property.label, fonts.second, "second")
+            grid.addWidget(title, row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(label(visible(memory_property.text), fonts.second, wrap=True), row, 1)
+        session_title = self._title_of(memory.session) if memory.session else ""
+        if session_title:
+            row = grid.rowCount()
+            grid.addWidget(label(tr("Session"), fonts.second, "second"), row, 0)
             hint = tr("Show the session in which it was learned")
-            link = LinkLine(self._look, visible(title), name="memory.card.source", description=hint)
+            link = LinkLine(self._look, visible(session_title), name="memory.card.source", description=hint)
             link.clicked.connect(partial(self.event_requested.emit, memory.session, memory.seq))
-            grid.addWidget(link, row + 1, 1)
+            grid.addWidget(link, row, 1)
         return grid
 
     def _property_texts(self, details: "MemoryDetails") -> list[MemoryProperty]:
@@ -241,17 +267,20 @@ class MemoryCard(QWidget):
             status = tr("archived, not added to any context") if memory.status == "archived" else tr("forgotten")
             texts.append(MemoryProperty(tr("Status"), status))
         if content.context:
-            texts.append(MemoryProperty(tr("Context"), content.context[:400]))
+            texts.append(MemoryProperty(tr("Context"), content.context[:MAX_CONTEXT]))
+        learned = to_local_time(memory.created_at).strftime("%d %b %Y, %H:%M").lstrip("0")
+        texts.append(MemoryProperty(tr("Learned"), learned))
         return texts
 
     def _decay_text(self, details: "MemoryDetails") -> str:
         memory = details.listed.memory
         if memory.never_decays:
             return tr("never, because you pinned it") if memory.pinned else tr("never, because you wrote it")
-        days = next((days for days, relevance in details.forecast if relevance < 0.3), 0)
+        decayed_after = (point.days for point in details.forecast if point.relevance < NORMAL_RELEVANCE)
+        days = next(decayed_after, 0)
         if not days:
-            decayed = details.listed.relevance < 0.3
-            return tr("already decayed") if decayed else tr("not within a year")
+            is_decayed = details.listed.relevance < NORMAL_RELEVANCE
+            return tr("already decayed") if is_decayed else tr("not within a year")
         return tr("within {} days if unused").format(days)
 
     def _add_conflicts(self, column: QVBoxLayout, conflicting: Sequence[Memory]) -> None:
@@ -278,28 +307,34 @@ class MemoryCard(QWidget):
         received = details.outcomes_used.runs + details.outcomes_unused.runs
         heading = tr("Used in {} of {} runs that received it").format(details.outcomes_used.runs, received)
         column.addWidget(self._heading(heading))
-        for share, name in ((details.outcomes_used, tr("Used")), (details.outcomes_unused, tr("Not used"))):
-            column.addWidget(label(f"{name}: {_outcome_text(share)}", fonts.second, "second", wrap=True))
+        for outcomes, name in ((details.outcomes_used, tr("Used")), (details.outcomes_unused, tr("Not used"))):
+            column.addWidget(label(f"{name}: {_outcome_text(outcomes)}", fonts.second, "second", wrap=True))
         runs = QVBoxLayout()
         runs.setSpacing(2)
         column.addLayout(runs)
         for use in details.uses[:MAX_USES]:
-            title = visible(self._title_of(use.session)) or tr("a deleted session")
-            how = "" if use.used else tr("not used")
-            icon, token, rating_text = RATING_ICONS.get(use.run_rating, ("circle-ellipsis", "stopped", ""))
-            text = " · ".join(part for part in (title, how, tr(rating_text) if rating_text else "") if part)
-            link = LinkLine(
-                self._look,
-                text,
-                name="memory.card.use",
-                description=tr("Show this session"),
-                icon=icon,
-                color_token=token,
-            )
-            link.clicked.connect(partial(self.event_requested.emit, use.session, 0))
-            runs.addWidget(link)
+            runs.addWidget(self._use_link(use))
         if (more := len(details.uses) - MAX_USES) > 0:
             column.addWidget(label(tr("and {} older runs").format(f"{more:,}"), fonts.second, "third"))
+
+    def _use_link(self, use: "MemoryUse") -> LinkLine:
+        """Return a link to the session of a run that received the memory."""
+        style = RATING_STYLES.get(use.run_rating, NOT_RATED)
+        parts = (
+            visible(self._title_of(use.session)) or tr("a deleted session"),
+            "" if use.used else tr("not used"),
+            tr(style.text) if style.text else "",
+        )
+        link = LinkLine(
+            self._look,
+            " · ".join(part for part in parts if part),
+            name="memory.card.use",
+            description=tr("Show this session"),
+            icon=style.icon,
+            color_token=style.token,
+        )
+        link.clicked.connect(partial(self.event_requested.emit, use.session, 0))
+        return link
 
     def _heading(self, text: str) -> QWidget:
         return label(text, self._look.fonts.label, "second", wrap=True)
@@ -311,21 +346,23 @@ class MemoryCard(QWidget):
         button.clicked.connect(on_click)
         return button
 
-    def _icons(self) -> tuple[tuple[MemoryAction, str, str], ...]:
-        return (
-            (MemoryAction.RATE_HELPFUL, "thumbs-up", tr("Helpful (+)")),
-            (MemoryAction.RATE_UNHELPFUL, "thumbs-down", tr("Not helpful: no longer add it to any context (-)")),
-            (MemoryAction.PIN, "pin", tr("Pin: always add to the context, never decay (P)")),
-            (MemoryAction.ARCHIVE, "archive", tr("Archive: keep, but do not add to any context (A)")),
-            (MemoryAction.RESTORE, "undo-2", tr("Restore (R)")),
-            (MemoryAction.FORGET, "trash-2", tr("Forget (Del)")),
-            (MemoryAction.ERASE, "x", tr("Erase permanently")),
-        )
+
+def _card_buttons() -> tuple[CardButton, ...]:
+    """Return the buttons from left to right."""
+    return (
+        CardButton(MemoryAction.RATE_HELPFUL, "thumbs-up", tr("Helpful (+)")),
+        CardButton(MemoryAction.RATE_UNHELPFUL, "thumbs-down", tr("Not helpful: no longer add it to any context (-)")),
+        CardButton(MemoryAction.PIN, "pin", tr("Pin: always add to the context, never decay (P)")),
+        CardButton(MemoryAction.ARCHIVE, "archive", tr("Archive: keep, but do not add to any context (A)")),
+        CardButton(MemoryAction.RESTORE, "undo-2", tr("Restore (R)")),
+        CardButton(MemoryAction.FORGET, "trash-2", tr("Forget (Del)")),
+        CardButton(MemoryAction.ERASE, "x", tr("Erase permanently")),
+    )
 
 
-def _outcome_text(share: "RunOutcomes") -> str:
+def _outcome_text(outcomes: "RunOutcomes") -> str:
     """Return how the runs were rated, in numbers: a percentage of a few runs would be misleading."""
-    runs = tr("1 run") if share.runs == 1 else tr("{} runs").format(share.runs)
-    if not share.rated:
+    runs = tr("1 run") if outcomes.runs == 1 else tr("{} runs").format(outcomes.runs)
+    if not outcomes.rated:
         return tr("{}, none rated").format(runs)
-    return tr("{}, {} of {} ratings good").format(runs, share.good, share.rated)
+    return tr("{}, {} of {} ratings good").format(runs, outcomes.good, outcomes.rated)

@@ -78,14 +78,21 @@ class MemoryController(ProposalController):
         return await self._bridge.ask(lambda engine: engine.memory.show(name))
 
     async def add(self, entered: MemoryInput) -> AddedMemory:
-        text, kind, scope, scope_id, parts, tags, expires = entered
-
         async def add(engine: "Engine") -> AddedMemory:
             saved = await engine.memory.add(
-                text, kind, scope=scope, scope_id=scope_id, parts=parts, tags=tags, expires=expires
+                entered.text,
+                entered.kind,
+                scope=entered.scope,
+                scope_id=entered.scope_id,
+                parts=entered.fields,
+                tags=entered.tags,
+                expires=entered.expires,
             )
-            version = 0 if saved.did == "created" else saved.memory.version
-            return AddedMemory(saved.memory.id, version, len(saved.conflicts))
+            return AddedMemory(
+                memory_id=saved.memory.id,
+                change=0 if saved.did == "created" else saved.memory.version,
+                conflicts=len(saved.conflicts),
+            )
 
         return await self._bridge.ask(add)
 

@@ -15,7 +15,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
 from ui.widgets.search_field import SearchField
 from ui.widgets.stacking_row import StackingRow, plain_row
-from ui.widgets.tab_strip import TabStrip
+from ui.widgets.tab_strip import TabFigure, TabStrip
 
 if TYPE_CHECKING:
     from core.engine.services.memory_results import MemoryListing
@@ -85,29 +85,18 @@ class MemoryHeader(QWidget):
     def choose_scope(self, scope: str) -> None:
         self._scopes.setCurrentIndex(max(0, self._scopes.findData(scope)))
 
-    def show_figures(self, listed: "Sequence[MemoryListing]", waiting: int, *, is_limited: bool) -> None:
-        active = sum(listing.memory.status == "active" for listing in listed)
-        low = sum(is_in_tab(listing, LOW_RELEVANCE) for listing in listed)
-        archived = sum(listing.memory.status == "archived" for listing in listed)
-        forgotten = len(listed) - active - archived
-        items = tr("1 memory") if active == 1 else tr("{} memories").format(f"{active:,}")
-        parts = [items, tr("{} with low relevance").format(f"{low:,}"), tr("{} archived").format(f"{archived:,}")]
-        if forgotten:
-            parts.append(tr("{} forgotten").format(f"{forgotten:,}"))
-        if is_limited:
-            parts.append(tr("showing the newest {}; search covers all").format(f"{len(listed):,}"))
-        used = [listing.memory for listing in listed if listing.memory.usage.good_runs + listing.memory.usage.bad_runs]
-        good = sum(listing.usage.good_runs for listing in used)
-        if rated := good + sum(listing.usage.bad_runs for listing in used):
-            parts.append(tr("helped in {} of {} rated uses").format(f"{good:,}", f"{rated:,}"))
-        self._figures.show_text(" · ".join(parts))
-        text = tr("1 proposal to review") if waiting == 1 else tr("{} proposals to review").format(waiting)
+    def show_figures(self, listed: "Sequence[MemoryListing]", proposal_count: int, *, is_limited: bool) -> None:
+        """Show statistics of the memories. With `is_limited`, the list does not contain all of them."""
+        self._figures.show_text(_statistics(listed, is_limited=is_limited))
+        text = tr("{} proposals to review").format(proposal_count)
+        if proposal_count == 1:
+            text = tr("1 proposal to review")
         self.proposals_button.setText(text)
         self.proposals_button.setAccessibleName(text)
         self.proposals_button.updateGeometry()
         self.proposals_button.setToolTip(f"{text}\n{tr('Memories that agents propose: accept, edit or reject them')}")
-        self.proposals_button.setVisible(waiting > 0)
-        self.tabs.show_figures(PROPOSED, [(str(waiting), "learned")] if waiting else [])
+        self.proposals_button.setVisible(proposal_count > 0)
+        self.tabs.show_figures(PROPOSED, [TabFigure(str(proposal_count), "learned")] if proposal_count else [])
 
     def show_folders(self, folders: Sequence[str]) -> None:
         selected = self.scope_filter
@@ -133,15 +122,15 @@ class MemoryHeader(QWidget):
     def _lay_out(self) -> None:
         heading = plain_row(self._title, self.proposals_button, alignment=Qt.AlignmentFlag.AlignLeft)
         tools = plain_row(self.search, self.add, self._more)
-        above = QVBoxLayout()
-        above.setContentsMargins(20, 11, 16, 8)
-        above.setSpacing(6)
-        above.addWidget(StackingRow(heading, tools))
-        second = QHBoxLayout()
-        second.addWidget(self._figures, 1)
-        second.addWidget(self._scopes)
-        second.setContentsMargins(0, 0, 4, 0)
-        above.addLayout(second)
+        rows_above_tabs = QVBoxLayout()
+        rows_above_tabs.setContentsMargins(20, 11, 16, 8)
+        rows_above_tabs.setSpacing(6)
+        rows_above_tabs.addWidget(StackingRow(heading, tools))
+        figures_row = QHBoxLayout()
+        figures_row.addWidget(self._figures, 1)
+        figures_row.addWidget(self._scopes)
+        figures_row.setContentsMargins(0, 0, 4, 0)
+        rows_above_tabs.addLayout(figures_row)
         for name, title in (
             (ALL, tr("All")),
             (PROPOSED, tr("Proposed")),
@@ -157,5 +146,27 @@ class MemoryHeader(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(above)
+        column.addLayout(rows_above_tabs)
         column.addWidget(self.tabs)
+
+
+def _statistics(listed: "Sequence[MemoryListing]", *, is_limited: bool) -> str:
+    """Return how many memories there are, by state, and how often they helped."""
+    active = sum(listing.memory.status == "active" for listing in listed)
+    low = sum(is_in_tab(listing, LOW_RELEVANCE) for listing in listed)
+    archived = sum(listing.memory.status == "archived" for listing in listed)
+    forgotten = len(listed) - active - archived
+    parts = [
+        tr("1 memory") if active == 1 else tr("{} memories").format(f"{active:,}"),
+        tr("{} with low relevance").format(f"{low:,}"),
+        tr("{} archived").format(f"{archived:,}"),
+    ]
+    if forgotten:
+        parts.append(tr("{} forgotten").format(f"{forgotten:,}"))
+    if is_limited:
+        parts.append(tr("showing the newest {}; search covers all").format(f"{len(listed):,}"))
+    good = sum(listing.memory.usage.good_runs for listing in listed)
+    rated = good + sum(listing.memory.usage.bad_runs for listing in listed)
+    if rated:
+        parts.append(tr("helped in {} of {} rated uses").format(f"{good:,}", f"{rated:,}"))
+    return " · ".join(parts)

@@ -65,9 +65,8 @@ class JournalDialog(QDialog):
     def _add_day(self, day: "LearnedDay") -> None:
         fonts = self._look.fonts
         counts = [tr("learned {}").format(len(day.learned))] if day.learned else []
-        counts += [tr("1 outcome of a run") if day.runs == 1 else tr("{} outcomes of runs").format(day.runs)] * (
-            day.runs > 0
-        )
+        if day.runs:
+            counts.append(tr("1 outcome of a run") if day.runs == 1 else tr("{} outcomes of runs").format(day.runs))
         date_text = date.fromisoformat(day.day).strftime("%d %b %Y").lstrip("0")
         heading = label(f"{date_text} · {' · '.join(counts)}", fonts.strong, name="memory.journal.day")
         heading.setContentsMargins(0, 8, 0, 2)

@@ -74,10 +74,10 @@ class MemoryActions:
         """Run an action that the user chose on the card of a memory. Only erasing asks for confirmation."""
         if action == MemoryAction.ERASE:
             text = tr("This deletes the memory, its versions and its usage history. It cannot be undone.")
-            act = partial(self._do, action, memory.id)
+            act = partial(self._run, action, memory.id)
             ConfirmDialog(self._page.look, tr("Erase this memory?"), text, tr("Erase"), act, self._parent).open()
         else:
-            self._do(action, memory.id)
+            self._run(action, memory.id)
 
     def undo_change(self, memory: Memory, number: int) -> None:
         """Undo the change with this number of a memory."""
@@ -101,7 +101,7 @@ class MemoryActions:
                 text += " " + tr("Proposals rejected: {}.").format(rejected)
             if forgotten.skills:
                 text += " " + tr("Skill changes undone: {}.").format(len(forgotten.skills))
-            undo = partial(self._bring_back, forgotten.memories, forgotten.proposals)
+            undo = partial(self._restore, forgotten.memories, forgotten.proposals)
             self._show_toast(text, undo if forgotten.memories or forgotten.proposals else None)
 
         self._start_task(send(), "forget memories")
@@ -111,7 +111,7 @@ class MemoryActions:
             tidied = await self._controller.tidy()
             self._page.refresh()
             text = tr("Memories archived: {}. New proposals: {}.").format(len(tidied.archived), len(tidied.proposed))
-            self._show_toast(text, partial(self._bring_back, tidied.archived) if tidied.archived else None)
+            self._show_toast(text, partial(self._restore, tidied.archived) if tidied.archived else None)
 
         self._start_task(send(), "tidy the memories")
 
@@ -126,7 +126,7 @@ class MemoryActions:
         self._start_task(show(), "list what was learned")
 
     def ask_export(self) -> None:
-        dialog = self._dialog(tr("Export memories"))
+        dialog = self._file_dialog(tr("Export memories"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("json")
         dialog.selectFile("journeyman-memories.json")
@@ -141,7 +141,7 @@ class MemoryActions:
         self._start_task(send(), "export memories")
 
     def ask_import(self) -> None:
-        dialog = self._dialog(tr("Import memories"))
+        dialog = self._file_dialog(tr("Import memories"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         kinds = tr("Memories (*.json *.md *.db *.sqlite *.sqlite3)")
         dialog.setNameFilters([kinds, tr("All files (*)")])
@@ -177,36 +177,39 @@ class MemoryActions:
         self._show_toast(message, partial(self._undo_decision, proposal.id))
 
     def _add(self, entered: MemoryInput) -> None:
-
         async def send() -> None:
             try:
-                name, version, conflicts = await self._controller.add(entered)
+                added = await self._controller.add(entered)
             except Problem as problem:
                 self.open_dialog(None, entered, str(problem))
                 return
-            self._page.refresh(name)
-            text = tr("A memory with this text exists; its confidence was raised.") if version else tr("Memory added.")
-            if conflicts:
+            self._page.refresh(added.memory_id)
+            if added.conflicts:
                 text = tr("Memory added. It contradicts another memory; review both.")
-            undo = partial(self._undo, name, version) if version else partial(self._do, MemoryAction.FORGET, name)
+            elif added.change:
+                text = tr("A memory with this text exists; its confidence was raised.")
+            else:
+                text = tr("Memory added.")
+            undo = partial(self._run, MemoryAction.FORGET, added.memory_id)
+            if added.change:
+                undo = partial(self._undo, added.memory_id, added.change)
             self._show_toast(text, undo)
 
         self._start_task(send(), "add a memory")
 
     def _edit(self, memory: Memory, entered: MemoryInput) -> None:
-
         async def send() -> None:
             try:
-                number = await self._controller.edit(memory.id, entered, memory.version)
+                change = await self._controller.edit(memory.id, entered, memory.version)
             except Problem as problem:
                 self.open_dialog(memory, entered, str(problem))
                 return
             self._page.refresh(memory.id)
-            self._show_toast(tr("Memory changed."), partial(self._undo, memory.id, number))
+            self._show_toast(tr("Memory changed."), partial(self._undo, memory.id, change))
 
         self._start_task(send(), "edit a memory")
 
-    def _do(self, action: MemoryAction, name: str, *, is_undo: bool = False) -> asyncio.Task[bool] | None:
+    def _run(self, action: MemoryAction, name: str, *, is_undo: bool = False) -> asyncio.Task[bool] | None:
         """Carry out an action, offer to undo it, and open the memory or, if it left the list, the next one."""
         result = _result_of(action)
         stays_open = result.stays_open or (is_undo and action == MemoryAction.RESTORE)
@@ -214,7 +217,7 @@ class MemoryActions:
         async def send() -> None:
             await self._controller.run_action(action, name)
             self._page.refresh(name if stays_open else "")
-            undo = partial(self._do, result.undo, name, is_undo=True) if result.undo else None
+            undo = partial(self._run, result.undo, name, is_undo=True) if result.undo else None
             self._show_toast(result.message, undo)
 
         return self._start_task(send(), f"{action} a memory")
@@ -233,7 +236,7 @@ class MemoryActions:
 
         return self._start_task(send(), "undo a proposal")
 
-    def _bring_back(self, memories: Sequence[str], proposals: Sequence[str] = ()) -> asyncio.Task[bool] | None:
+    def _restore(self, memories: Sequence[str], proposals: Sequence[str] = ()) -> asyncio.Task[bool] | None:
         async def send() -> None:
             await self._controller.undo_forget(memories, proposals)
             self._page.refresh()
@@ -248,7 +251,7 @@ class MemoryActions:
 
         return self._start_task(send(), "forget memories")
 
-    def _dialog(self, title: str) -> QFileDialog:
+    def _file_dialog(self, title: str) -> QFileDialog:
         dialog = QFileDialog(self._parent, title)
         dialog.setObjectName("memory.file")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -23,6 +23,13 @@ KINDS_WITH_FIELDS: Final[tuple[MemoryKind, ...]] = ("heuristic", "anti-pattern")
 REQUIRED_FIELDS: Final = {"heuristic": ("when", "do"), "anti-pattern": ("what",)}
 
 
+class _Scope(NamedTuple):
+    """Where a memory applies, such as in one folder."""
+
+    kind: MemoryScope
+    id: str
+
+
 class _FieldRow(NamedTuple):
     """A field of a memory, such as `when` of a heuristic, with its label."""
 
@@ -115,15 +122,15 @@ class MemoryDialog(InputDialog):
         for kind in MEMORY_KINDS:
             if kind != "outcome" or (content and content.kind == "outcome"):
                 self._kind.addItem(kind_label(kind), kind)
-        self._scope.addItem(tr("Every folder"), ("everywhere", ""))
+        self._scope.addItem(tr("Every folder"), _Scope("everywhere", ""))
         for folder in folders:
-            self._scope.addItem(tr("Only {}").format(folder_label(folder)), ("folder", folder))
+            self._scope.addItem(tr("Only {}").format(folder_label(folder)), _Scope("folder", folder))
         if content is None:
             self._kind.setCurrentIndex(max(0, self._kind.findData("preference")))
             return
-        scope = (content.scope, content.scope_id)
+        scope = _Scope(content.scope, content.scope_id)
         if scope not in self._scopes():
-            self._scope.addItem(tr("Only {} {}").format(*scope), scope)
+            self._scope.addItem(tr("Only {} {}").format(scope.kind, scope.id), scope)
         self._scope.setCurrentIndex(self._scopes().index(scope))
         self._kind.setCurrentIndex(max(0, self._kind.findData(content.kind)))
         self._text.setPlainText(content.text)
@@ -131,7 +138,8 @@ class MemoryDialog(InputDialog):
         self._tags.edit.setText(content.fields.get(TAGS, ""))
         self._expires.edit.setText(content.fields.get(EXPIRES, ""))
 
-    def _scopes(self) -> list[tuple[MemoryScope, str]]:
+    def _scopes(self) -> list[_Scope]:
+        """Return the scopes that can be chosen."""
         return [self._scope.itemData(index) for index in range(self._scope.count())]
 
     def _connect(self) -> None:
@@ -172,14 +180,16 @@ class MemoryDialog(InputDialog):
         kind = self._chosen_kind()
         if kind not in KINDS_WITH_FIELDS:
             return False
-        memory = self._memory
-        return not (memory and memory.content.kind == kind and not _has_required_fields(kind, memory.content.fields))
+        if self._memory is None or self._memory.content.kind != kind:
+            return True
+        return _has_required_fields(kind, self._memory.content.fields)
 
     def current_input(self) -> MemoryInput:
         kind = self._chosen_kind()
-        scope, scope_id = self._scope.currentData()
+        scope: _Scope = self._scope.currentData()
         keeps_kind = self._memory is not None and self._memory.content.kind == kind
-        text, fields = self._text.stripped_text(), None if keeps_kind else dict[str, str]()
+        text = self._text.stripped_text()
+        fields: dict[str, str] | None = None if keeps_kind else {}
         if self._has_fields():
             entered = {name: row.edit.text().strip() for name, row in self._fields.items()}
             fields = {name: value for name, value in entered.items() if value}
@@ -187,8 +197,8 @@ class MemoryDialog(InputDialog):
         return MemoryInput(
             text=text,
             kind=kind,
-            scope=scope,
-            scope_id=scope_id,
+            scope=scope.kind,
+            scope_id=scope.id,
             fields=fields,
             tags=tuple(self._tags.edit.text().split(",")),
             expires=self._expires.edit.text().strip(),
@@ -197,11 +207,9 @@ class MemoryDialog(InputDialog):
     def _validate(self) -> None:
         entered = self.current_input()
         is_too_long = len(entered.text) > TEXT_LIMIT
-        length_error = tr("A memory can have at most {} characters. Create a skill for longer texts.").format(
-            f"{TEXT_LIMIT:,}"
-        )
+        length_error = tr("A memory can have at most {} characters. Create a skill for longer texts.")
         expiry_error = self._check_expiry(entered.expires)
-        show_input_error(self._error, length_error if is_too_long else "")
+        show_input_error(self._error, length_error.format(f"{TEXT_LIMIT:,}") if is_too_long else "")
         show_input_error(self._expiry_error, expiry_error)
         is_complete = bool(entered.text)
         if self._has_fields():
@@ -230,7 +238,7 @@ class MemoryDialog(InputDialog):
     def show_rejected(self, rejected: MemoryInput, reason: str) -> None:
         """Show an input that the engine refused and the reason, so that the user can correct it."""
         self._kind.setCurrentIndex(max(0, self._kind.findData(rejected.kind)))
-        self._scope.setCurrentIndex(self._scopes().index((rejected.scope, rejected.scope_id)))
+        self._scope.setCurrentIndex(self._scopes().index(_Scope(rejected.scope, rejected.scope_id)))
         self._text.setPlainText(rejected.text)
         for name, text in (rejected.fields or {}).items():
             self._fields[name].edit.setText(text)

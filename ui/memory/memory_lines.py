@@ -1,6 +1,6 @@
 """Builds the lines in the list of memories, and decides which memories a tab and a scope filter contain."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from core.domain.memory import DAY, EVERYWHERE, Memory, RelevanceLevel
@@ -21,9 +21,12 @@ from ui.widgets.time_formats import short_date, to_local_time
 if TYPE_CHECKING:
     from core.engine.services.memory_results import MemoryListing
 
-RECENT: Final = 2 * DAY
+NEW_DURATION: Final = 2 * DAY  # how long a memory that agents learned is marked as new
 # The tabs that are not for one kind of memory.
-ALL, LOW_RELEVANCE, ARCHIVED, PROPOSED = "all", "low-relevance", "archived", "proposed"
+ALL: Final = "all"
+LOW_RELEVANCE: Final = "low-relevance"
+ARCHIVED: Final = "archived"
+PROPOSED: Final = "proposed"
 # Relevance levels of the memories in the tab for low relevance.
 LOW_LEVELS: Final[tuple[RelevanceLevel, ...]] = ("low", "decayed")
 EVERY_FOLDER: Final = "*"  # the scope filter for memories that apply in every folder; any other filter is a folder
@@ -84,17 +87,25 @@ def matches_scope(memory: Memory, scope_filter: str) -> bool:
     return content.scope == EVERYWHERE[0] if scope_filter == EVERY_FOLDER else content.scope_id == scope_filter
 
 
+def merge_listings(first: "Iterable[MemoryListing]", second: "Iterable[MemoryListing]") -> "list[MemoryListing]":
+    """Concatenate two lists of memories.
+
+    If both have a memory, it keeps its position in the first list, with the newer entry of the second.
+    """
+    return list({listing.memory.id: listing for listing in (*first, *second)}.values())
+
+
 def memory_line(listed: "MemoryListing", title_of: TitleOf, now: int) -> MemoryLine:
     memory = listed.memory
-    under = [source_text(memory, title_of)]
+    details = [source_text(memory, title_of)]
     if memory.content.scope != EVERYWHERE[0]:
-        under.append(scope_text(memory, title_of))
+        details.append(scope_text(memory, title_of))
     return MemoryLine(
         key=memory.id,
         kind=memory.content.kind,
         title=kind_label(memory.content.kind),
         text=visible(memory.content.text),
-        subtitle=" · ".join(under),
+        subtitle=" · ".join(details),
         chip=_chip(memory, now),
         relevance=listed.relevance,
         usage=usage_text(memory),
@@ -106,15 +117,14 @@ def memory_line(listed: "MemoryListing", title_of: TitleOf, now: int) -> MemoryL
 def proposal_line(proposal: Proposal, title_of: TitleOf, now: int) -> MemoryLine:
     title = title_of(proposal.session) if proposal.session else ""
     source = tr("from “{}”").format(visible(title)) if title else ""
-    under = " · ".join(part for part in (visible(proposal.reason).removesuffix("."), source) if part)
-    text = visible(proposal.text) or tr("Archive this memory")
+    reason = visible(proposal.reason).removesuffix(".")
     kind = proposed_kind(proposal)
     return MemoryLine(
         key=f"{PROPOSAL_PREFIX}{proposal.id}",
         kind=kind or "",
         title=kind_label(kind) if kind else tr("memory"),
-        text=text,
-        subtitle=under,
+        text=visible(proposal.text) or tr("Archive this memory"),
+        subtitle=" · ".join(part for part in (reason, source) if part),
         chip=proposal_action_label(proposal),
         day=_day(proposal.created_at, now),
     )
@@ -125,7 +135,8 @@ def _chip(memory: Memory, now: int) -> str:
         return tr("forgotten")
     if memory.conflicts:
         return tr("conflict")
-    return tr("new") if now - memory.created_at < RECENT and memory.author != "user" else ""
+    is_new = now - memory.created_at < NEW_DURATION and memory.author != "user"
+    return tr("new") if is_new else ""
 
 
 def _day(at: int, now: int) -> str:

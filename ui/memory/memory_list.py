@@ -23,9 +23,9 @@ from ui.widgets.labels import ENTER_KEYS
 from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right_aligned, draw_selection
 
 INSET: Final = 20
-KIND: Final = 108
-BAR: Final = 56
-PERCENT: Final = 38
+KIND_WIDTH: Final = 108
+BAR_WIDTH: Final = 56
+PERCENT_WIDTH: Final = 38
 USAGE_WIDTH: Final = 106
 DAY_WIDTH: Final = 48
 GAP: Final = 10
@@ -44,6 +44,8 @@ class MemoryListModel(ItemListModel[MemoryLine]):
 
 
 class MemoryDelegate(ItemDelegate):
+    """Paints a memory or proposal: its kind, two lines of text, and its figures in columns."""
+
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         fonts = self.look.fonts
         return QSize(200, QFontMetrics(fonts.text).height() + QFontMetrics(fonts.second).height() + 13)
@@ -64,31 +66,36 @@ class MemoryDelegate(ItemDelegate):
 
     def _paint_line(self, painter: QPainter, rect: QRect, line: MemoryLine) -> None:
         look, theme, fonts = self.look, self.look.theme, self.look.fonts
-        above, below = QFontMetrics(fonts.text).height(), QFontMetrics(fonts.second).height()
-        top = rect.top() + (rect.height() - above - below - 1) // 2
+        text_height, subtitle_height = QFontMetrics(fonts.text).height(), QFontMetrics(fonts.second).height()
+        top = rect.top() + (rect.height() - text_height - subtitle_height - 1) // 2
         left, right = rect.left(), rect.right()
         if rect.width() >= look.size(NARROW_WIDTH):
             color = theme.color(KIND_COLORS.get(line.kind, "learned"))
-            self._paint_kind(painter, QRect(left, rect.top(), look.size(KIND) - GAP, rect.height()), line.title, color)
-            left += look.size(KIND)
+            kind_width = look.size(KIND_WIDTH)
+            self._paint_kind(painter, QRect(left, rect.top(), kind_width - GAP, rect.height()), line.title, color)
+            left += kind_width
             right = self._paint_figures(painter, rect, line, color)
         elif line.relevance is not None:
-            box = QRect(rect.left(), rect.top(), rect.width(), rect.height())
-            right -= draw_right_aligned(painter, box, _percent(line.relevance), fonts.second, theme.second) + GAP
-        text = QRect(left, top, right - left, above)
+            right -= draw_right_aligned(painter, rect, _percent(line.relevance), fonts.second, theme.second) + GAP
+        self._paint_text(painter, QRect(left, top, right - left, text_height), line)
+        subtitle_rect = QRect(left, top + text_height + 1, right - left, subtitle_height)
+        draw_line(painter, subtitle_rect, line.subtitle, fonts.second, theme.third)
+
+    def _paint_text(self, painter: QPainter, rect: QRect, line: MemoryLine) -> None:
+        """Paint the text after the chip and the icon of a pinned memory."""
+        look, theme, fonts = self.look, self.look.theme, self.look.fonts
+        text_rect = QRect(rect)
         if line.chip:
-            wide = chip_width(line.chip, fonts.caption)
-            draw_chip(
-                painter, QRect(left, top, wide, above), line.chip, fonts.caption, theme.learned, theme.strong_line
-            )
-            text.setLeft(left + wide + 6)
+            width = chip_width(line.chip, fonts.caption)
+            chip_rect = QRect(rect.left(), rect.top(), width, rect.height())
+            draw_chip(painter, chip_rect, line.chip, fonts.caption, theme.learned, theme.strong_line)
+            text_rect.setLeft(rect.left() + width + 6)
         if line.pinned:
             size = look.size(12)
-            drawn = pixmap("pin", theme.second, size, painter.device().devicePixelRatio())
-            painter.drawPixmap(QPoint(text.left(), top + (above - size) // 2), drawn)
-            text.setLeft(text.left() + size + 5)
-        draw_line(painter, text, line.text, fonts.text, theme.text)
-        draw_line(painter, QRect(left, top + above + 1, right - left, below), line.subtitle, fonts.second, theme.third)
+            pin = pixmap("pin", theme.second, size, painter.device().devicePixelRatio())
+            painter.drawPixmap(QPoint(text_rect.left(), rect.top() + (rect.height() - size) // 2), pin)
+            text_rect.setLeft(text_rect.left() + size + 5)
+        draw_line(painter, text_rect, line.text, fonts.text, theme.text)
 
     def _paint_kind(self, painter: QPainter, rect: QRect, title: str, color: QColor) -> None:
         dot = QRect(rect.left(), rect.center().y() - 3, 8, 8)
@@ -105,19 +112,26 @@ class MemoryDelegate(ItemDelegate):
         box.moveLeft(box.left() - look.size(USAGE_WIDTH) - GAP)
         box.setWidth(look.size(USAGE_WIDTH))
         draw_line(painter, box, line.usage, font, theme.second)
-        box.moveLeft(box.left() - look.size(PERCENT) - GAP)
-        box.setWidth(look.size(PERCENT))
+        box.moveLeft(box.left() - look.size(PERCENT_WIDTH) - GAP)
+        box.setWidth(look.size(PERCENT_WIDTH))
         draw_line(painter, box, _percent(line.relevance), font, theme.second)
-        wide = look.size(BAR)
-        bar = QRect(box.left() - wide - 6, rect.center().y() - 2, wide, 5)
+        bar_width = look.size(BAR_WIDTH)
+        bar = QRect(box.left() - bar_width - 6, rect.center().y() - 2, bar_width, 5)
         draw_frame(painter, bar, 2.5, theme.strong_line, None)
-        if filled := round(wide * line.relevance):
-            draw_frame(painter, QRect(bar.left(), bar.top(), max(5, filled), 5), 2.5, color, None)
+        if filled_width := round(bar_width * line.relevance):
+            draw_frame(painter, QRect(bar.left(), bar.top(), max(5, filled_width), 5), 2.5, color, None)
         return bar.left() - 2 * GAP
 
 
-def _percent(strength: float) -> str:
-    return f"{round(strength * 100)}%"
+def _percent(relevance: float) -> str:
+    return f"{round(relevance * 100)}%"
+
+
+def _is_page_shortcut(event: QKeyEvent) -> bool:
+    """Return whether a key may be a shortcut of the page: Delete, plus, minus, or a letter without modifier."""
+    if event.key() in {Qt.Key.Key_Delete, Qt.Key.Key_Plus, Qt.Key.Key_Minus}:
+        return True
+    return event.text().isalpha() and not event.modifiers()
 
 
 class MemoryList(ItemListView):
@@ -166,9 +180,7 @@ class MemoryList(ItemListView):
         if not self.currentIndex().isValid() and event.key() in {Qt.Key.Key_Down, Qt.Key.Key_Home, *ENTER_KEYS}:
             self.setCurrentIndex(self.rows.index(0))
             event.accept()
-        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Plus, Qt.Key.Key_Minus) or (
-            event.text().isalpha() and not event.modifiers()
-        ):
+        elif _is_page_shortcut(event):
             event.ignore()  # leaves the shortcut to the page, because Qt would search the list for the letter
         else:
             super().keyPressEvent(event)

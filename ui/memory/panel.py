@@ -1,6 +1,6 @@
 """The Memory page: the list with its tabs on the left, and the selected memory or proposal on the right."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -32,6 +32,7 @@ from ui.memory.memory_lines import (
     is_in_tab,
     matches_scope,
     memory_line,
+    merge_listings,
     proposal_line,
     scope_folders,
 )
@@ -70,6 +71,14 @@ class _MenuEntry(NamedTuple):
     action: Callable[[], None]
 
 
+class _Filter(NamedTuple):
+    """What determines which lines the list shows."""
+
+    tab: str = ""
+    scope: str = ""
+    query: str = ""
+
+
 class MemoryPanel(PanelPage, LocalShortcuts):
     """The page.
 
@@ -95,14 +104,14 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         self._show_event = show_event
         self._clock = clock
         self._selection = selection
-        self._reading = reader
+        self._reader = reader
         self._state = state
         self._listed: Sequence[MemoryListing] = ()
-        self._found: Sequence[MemoryListing] | None = None
-        self._asked = ("", "", "")
+        self._search_results: Sequence[MemoryListing] | None = None
+        self._filter = _Filter()
         self._proposals: dict[str, Proposal] = {}
-        self._key = ""
-        self._folded = False
+        self._open_key = ""
+        self._hides_sidebar = False
         self.controller = MemoryController(bridge)
         self.header = MemoryHeader(look)
         self.list = MemoryList(look)
@@ -110,9 +119,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         self.proposal_card = MemoryProposalCard(look, self._title_of)
         self.memory_actions = MemoryActions(self, self, self.controller, start_task=start_task, show_toast=show_toast)
         self._rerun = RerunWithout(bridge, start_task, selection, reader)
-        self._typed = QTimer(self)
-        self._typed.setSingleShot(True)
-        self._typed.setInterval(SEARCH_DELAY_MS)
+        self._search_timer = QTimer(self, singleShot=True, interval=SEARCH_DELAY_MS)
         self._lay_out()
         self._connect()
 
@@ -130,13 +137,14 @@ class MemoryPanel(PanelPage, LocalShortcuts):
     def refresh(self, memory_id: str = "") -> None:
         """Reload the page; if `memory_id` is not empty, open this memory."""
 
-        async def look() -> None:
-            memories, proposals = await self.controller.list_memories(), await self.controller.open_proposals()
+        async def load() -> None:
+            memories = await self.controller.list_memories()
+            proposals = await self.controller.open_proposals()
             self.show_all(memories, proposals, memory_id)
-            if self.header.search.text().strip():
+            if self._query():
                 self._search()
 
-        self._start_task(look(), "list the memories")
+        self._start_task(load(), "list the memories")
 
     def show_all(self, listed: "Sequence[MemoryListing]", proposals: Sequence[Proposal], id_to_open: str = "") -> None:
         self._listed = listed
@@ -146,7 +154,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         if id_to_open in {item.memory.id for item in listed}:
             self._reveal(id_to_open)
         self.count_changed.emit()
-        self._arrange(id_to_open)
+        self._update_list(id_to_open)
 
     def show_memory(self, details: "MemoryDetails") -> None:
         self.card.show_memory(details)
@@ -158,25 +166,25 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
     def open(self, key: str) -> None:
         """Show a memory or proposal beside the list."""
-        self._key = key
+        self._open_key = key
         self.list.mark_open(key)
         if key.startswith(PROPOSAL_PREFIX):
             proposal = self._proposals[key.removeprefix(PROPOSAL_PREFIX)]
 
-            async def review() -> None:
+            async def load_proposal() -> None:
                 before = await self.controller.current_text(proposal.id)
-                if self._key == key:  # otherwise, the user has opened another item in the meantime
+                if self._open_key == key:  # otherwise, the user has opened another item in the meantime
                     self.show_proposal(proposal, before)
 
-            self._start_task(review(), "open a proposal")
+            self._start_task(load_proposal(), "open a proposal")
             return
 
-        async def look() -> None:
+        async def load_memory() -> None:
             details = await self.controller.details(key)
-            if self._key == key:
+            if self._open_key == key:
                 self.show_memory(details)
 
-        self._start_task(look(), "open a memory")
+        self._start_task(load_memory(), "open a memory")
 
     def scope_folders(self) -> Sequence[str]:
         """Return the folders that can be chosen as a scope: that of the session viewed last, and those of memories."""
@@ -184,21 +192,17 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         folders = [row.folder] if row and row.folder else []
         return list(dict.fromkeys([*folders, *scope_folders(self._listed)]))
 
-    def apply_updates(self, facts: Sequence[object]) -> None:
-        if any(
-            isinstance(fact, MemoriesChanged | CommandEnded)
-            or (isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, REFRESH_EVENTS))
-            for fact in facts
-        ):
+    def apply_updates(self, updates: Sequence[object]) -> None:
+        """Refresh the page if an update of a run or of another process may have changed memories or proposals."""
+        if any(map(_may_change_memories, updates)):
             self.refresh()
 
     def focus_areas(self) -> Sequence[QWidget]:
         return (self.list, self._stack)
 
     def unsaved_changes(self) -> str:
-        return (
-            tr("your edit of a memory proposal") if self.proposal_card.proposal and self.proposal_card.editing else ""
-        )
+        is_editing = self.proposal_card.proposal is not None and self.proposal_card.editing
+        return tr("your edit of a memory proposal") if is_editing else ""
 
     def restyle(self, look: Look) -> None:
         self.look = look
@@ -208,52 +212,60 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
     def _reveal(self, name: str) -> None:
         """Switch to a tab that contains a memory, unless the current tab does."""
-        listing = next(each for each in self._listed if each.memory.id == name)
-        if not is_in_tab(listing, self.header.tab) or not matches_scope(listing.memory, self.header.scope_filter):
+        listing = next(listing for listing in self._listed if listing.memory.id == name)
+        current = self._current_filter()
+        if not is_in_tab(listing, current.tab) or not matches_scope(listing.memory, current.scope):
             self.header.choose_scope("")
             self.header.choose_tab(ALL if listing.memory.status == "active" else ARCHIVED)
 
+    def _query(self) -> str:
+        return self.header.search.text().strip()
+
+    def _current_filter(self) -> _Filter:
+        return _Filter(tab=self.header.tab, scope=self.header.scope_filter, query=self._query())
+
     def _lines(self) -> list[MemoryLine]:
-        tab, at = self.header.tab, self._clock()
-        query = self.header.search.text().strip().casefold()
-        if tab == PROPOSED:
-            lines = [proposal_line(item, self._title_of, at) for item in self._proposals.values()]
-            return [line for line in lines if all(word in line.accessible_text.casefold() for word in query.split())]
-        listings = self._listed
-        if query:  # literal matches are shown at once; when the results of the search arrive, they are added below
-            literal = [item for item in listings if query in item.memory.content.text.casefold()]
-            listings = literal if tab == ARCHIVED or self._found is None else _merge(literal, self._found)
-        scope = self.header.scope_filter
+        """Return the lines that match the current filter."""
+        current, now = self._current_filter(), self._clock()
+        if current.tab == PROPOSED:
+            lines = [proposal_line(proposal, self._title_of, now) for proposal in self._proposals.values()]
+            words = current.query.casefold().split()
+            return [line for line in lines if all(word in line.accessible_text.casefold() for word in words)]
+        listings = self._matching_memories(current) if current.query else self._listed
         return [
-            memory_line(item, self._title_of, at)
-            for item in listings
-            if is_in_tab(item, tab) and matches_scope(item.memory, scope)
+            memory_line(listing, self._title_of, now)
+            for listing in listings
+            if is_in_tab(listing, current.tab) and matches_scope(listing.memory, current.scope)
         ]
 
-    def _arrange(self, id_to_open: str = "") -> None:
+    def _matching_memories(self, current: _Filter) -> "Sequence[MemoryListing]":
+        """Return the memories that contain the query literally and, once the search has ended, its results below."""
+        query = current.query.casefold()
+        literal_matches = [listing for listing in self._listed if query in listing.memory.content.text.casefold()]
+        if self._search_results is None or current.tab == ARCHIVED:
+            return literal_matches
+        return merge_listings(literal_matches, self._search_results)
+
+    def _update_list(self, id_to_open: str = "") -> None:
         """Show the lines of the current tab, and open this item or, if it is empty, keep the open one.
 
         If the item is not listed, the item now at its position is opened instead, or the first item if the tab or a
         filter has changed.
         """
         lines = self._lines()
-        keys = [each.key for each in lines]
-        selected = id_to_open or self._key
-        before, self._asked = (
-            self._asked,
-            (self.header.tab, self.header.scope_filter, self.header.search.text().strip()),
-        )
-        was = self.list.currentIndex().row() if before == self._asked else 0
-        key = selected if selected in keys else (keys[min(max(was, 0), len(keys) - 1)] if keys else "")
+        is_same_filter = self._filter == self._current_filter()
+        self._filter = self._current_filter()
+        position = self.list.currentIndex().row() if is_same_filter else 0
+        key = _key_to_open([line.key for line in lines], id_to_open or self._open_key, position)
         self.list.show_lines(lines, key)
         if id_to_open:
             self.list.scrollTo(self.list.currentIndex())
-        elif before != self._asked:
+        elif not is_same_filter:
             self.list.scrollToTop()
         self.list.setVisible(bool(lines))
         self._empty.setVisible(not lines)
         self._empty.setText("" if lines else self._empty_text())
-        self._key = key
+        self._open_key = key
         if key:
             self.open(key)
         else:
@@ -262,12 +274,13 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             self._focus_list()
 
     def _empty_text(self) -> str:
+        """Return why the list is empty."""
         is_proposed = self.header.tab == PROPOSED
-        if self.header.search.text().strip() and not (is_proposed and not self._proposals):
-            none = tr("No proposals match your search.") if is_proposed else tr("No memories match your search.")
-            return none + " " + tr("Try fewer words or another tab.")
-        if is_proposed:
+        if is_proposed and not self._proposals:
             return tr("There are no proposals. Agents propose memories after longer runs.")
+        if self._query():
+            no_match = tr("No proposals match your search.") if is_proposed else tr("No memories match your search.")
+            return no_match + " " + tr("Try fewer words or another tab.")
         if self.header.tab == ARCHIVED:
             return tr("There are no archived memories. Memories are archived if they are unused for a long time.")
         if self._listed:
@@ -276,21 +289,21 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         return text + " " + tr("Click Add, or import a MEMORY.md, CLAUDE.md or JSON file from the menu.")
 
     def _search(self) -> None:
-        query = self.header.search.text().strip()
+        query = self._query()
         if not query:
-            self._found = None
-            self._arrange()
+            self._search_results = None
+            self._update_list()
             return
 
-        async def look() -> None:
+        async def search() -> None:
             results = await self.controller.search(query)
-            if self.header.search.text().strip() == query:
-                self._found = results
-                self._arrange()
+            if self._query() == query:
+                self._search_results = results
+                self._update_list()
                 if self._empty.isVisible():
                     announce(self._empty, self._empty.text())
 
-        self._start_task(look(), "search the memories")
+        self._start_task(search(), "search the memories")
 
     def _shown_memory(self) -> Memory | None:
         """Return the memory on display; None if there is none, or a proposal instead."""
@@ -319,28 +332,30 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         menu.setObjectName("memory.menu")
         menu.setAccessibleName(tr("More memory actions"))
         memory = self._shown_memory()
-        for text, action in (
-            (tr("Import…"), self.memory_actions.ask_import),
-            (tr("Export…"), self.memory_actions.ask_export),
-            (tr("What was learned, by day…"), self.memory_actions.show_journal),
-            (tr("Archive decayed memories and derive lessons"), self.memory_actions.tidy),
-            *self._rerun_actions(memory),
-            *self._forget_actions(memory),
+        for entry in (
+            _MenuEntry(tr("Import…"), self.memory_actions.ask_import),
+            _MenuEntry(tr("Export…"), self.memory_actions.ask_export),
+            _MenuEntry(tr("What was learned, by day…"), self.memory_actions.show_journal),
+            _MenuEntry(tr("Archive decayed memories and derive lessons"), self.memory_actions.tidy),
+            *self._rerun_entries(memory),
+            *self._forget_entries(memory),
         ):
-            menu.addAction(text).triggered.connect(action)
+            menu.addAction(entry.text).triggered.connect(entry.action)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
-    def _rerun_actions(self, memory: Memory | None) -> list[_MenuEntry]:
+    def _rerun_entries(self, memory: Memory | None) -> list[_MenuEntry]:
         """Return a menu entry that repeats the last run with this memory in its context, this time without the memory.
 
         There is no entry if the memory has not been used.
         """
-        uses = self.card.details.uses if memory and self.card.details else ()
-        ask = partial(self._rerun.confirm, memory.id if memory else "", uses, self.look, self)
-        return [_MenuEntry(tr("Repeat its last run without this memory…"), ask)] if uses else []
+        uses = self.card.details.uses if self.card.details else ()
+        if not memory or not uses:
+            return []
+        confirm = partial(self._rerun.confirm, memory.id, uses, self.look, self)
+        return [_MenuEntry(tr("Repeat its last run without this memory…"), confirm)]
 
-    def _forget_actions(self, memory: Memory | None) -> list[_MenuEntry]:
+    def _forget_entries(self, memory: Memory | None) -> list[_MenuEntry]:
         """Return menu entries that forget everything that was learned from the memory's session or for its folder."""
         entries = []
         if memory and memory.session:
@@ -355,14 +370,14 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
     def _go_to_step(self, session: str, number: int) -> None:
         """Open a session at the step with this number. Steps are numbered as in the timeline."""
-        self._show_event(session, self._reading.seq_of_step(session, number))
+        self._show_event(session, self._reader.seq_of_step(session, number))
 
     def _title_of(self, session: str) -> str:
         row = self._row(session)
         return row.title if row else ""
 
     def _row(self, session: str) -> SessionRow | None:
-        return self._reading.reader.session(session) if self._reading.reader and session else None
+        return self._reader.reader.session(session) if self._reader.reader and session else None
 
     def _lay_out(self) -> None:
         self._empty = label("", self.look.fonts.text, "second", name="memory.empty", wrap=True)
@@ -386,15 +401,17 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         beside.addWidget(self._stack)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        splitter = horizontal_splitter(list_side, side, (900, self.look.size(SIDE)), stretch_index=0)
+        splitter = horizontal_splitter(
+            list_side, side, left_width=900, right_width=self.look.size(SIDE), stretches_left=True
+        )
         layout.addWidget(splitter)
         remember_sizes(splitter, self._state, "memory_columns")
 
     def _connect(self) -> None:
         head = self.header
-        head.filter_changed.connect(lambda _: self._arrange())
-        head.search.textChanged.connect(lambda _: self._typed.start())
-        self._typed.timeout.connect(self._search)
+        head.filter_changed.connect(lambda _: self._update_list())
+        head.search.textChanged.connect(lambda _: self._search_timer.start())
+        self._search_timer.timeout.connect(self._search)
         head.search.list_requested.connect(self._focus_list)
         head.add.clicked.connect(lambda: self.memory_actions.open_dialog())
         head.menu_requested.connect(self._open_menu)
@@ -404,7 +421,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         self.card.edit_requested.connect(self._edit)
         self.card.memory_requested.connect(self.refresh)
         self.card.event_requested.connect(self._show_event)
-        self.card.undo_requested.connect(self._take_back)
+        self.card.undo_requested.connect(self._undo_change)
         self.proposal_card.accepted.connect(self._accept_proposal)
         self.proposal_card.rejected.connect(self._reject_proposal)
         self.proposal_card.step_requested.connect(self._go_to_step)
@@ -418,7 +435,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         """Focus the list, or the page if the list is empty."""
         (self.list if self.list.isVisible() else self).setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _take_back(self, number: int) -> None:
+    def _undo_change(self, number: int) -> None:
         if memory := self.card.memory:
             self.memory_actions.undo_change(memory, number)
 
@@ -426,18 +443,20 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        room = self.width() - self._stack.width()
-        fold = room < self.look.size(MIN_LIST_WIDTH + (SIDEBAR_WIDTH if self._folded else 0))
-        if fold != self._folded:
-            self._folded = fold
-            self.sidebar_fold_requested.emit(fold)
+        list_width = self.width() - self._stack.width()
+        # While the sidebar is hidden, the list is wider by its width.
+        min_width = MIN_LIST_WIDTH + (SIDEBAR_WIDTH if self._hides_sidebar else 0)
+        hide_sidebar = list_width < self.look.size(min_width)
+        if hide_sidebar != self._hides_sidebar:
+            self._hides_sidebar = hide_sidebar
+            self.sidebar_fold_requested.emit(hide_sidebar)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Handle single-key shortcuts for the open memory or proposal. Text fields receive the keys first."""
         key = Qt.Key(event.key())
         # On many keyboards, + needs Shift.
-        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier or key == Qt.Key.Key_Plus
-        handler = self._key_handler(key) if plain else None
+        is_unmodified = event.modifiers() == Qt.KeyboardModifier.NoModifier or key == Qt.Key.Key_Plus
+        handler = self._key_handler(key) if is_unmodified else None
         if handler is None:
             super().keyPressEvent(event)
         elif not event.isAutoRepeat():  # a key that is held down would also decide about the next proposal
@@ -461,9 +480,14 @@ class MemoryPanel(PanelPage, LocalShortcuts):
                 return None
 
 
-def _merge(first: Iterable["MemoryListing"], second: Iterable["MemoryListing"]) -> list["MemoryListing"]:
-    """Concatenate two lists of memories.
+def _key_to_open(keys: Sequence[str], wanted: str, position: int) -> str:
+    """Return the key of the item to open: the wanted one or, if it is not listed, the one at a position; "" if none."""
+    if not keys:
+        return ""
+    return wanted if wanted in keys else keys[min(max(position, 0), len(keys) - 1)]
 
-    If both have a memory, it keeps its position in the first list, with the newer entry of the second.
-    """
-    return list({listing.memory.id: listing for listing in (*first, *second)}.values())
+
+def _may_change_memories(update: object) -> bool:
+    if isinstance(update, JournalUpdate):
+        return isinstance(update.entry.event, REFRESH_EVENTS)
+    return isinstance(update, MemoriesChanged | CommandEnded)

@@ -1,7 +1,7 @@
 """The plot of a memory's relevance since its creation, with a forecast of how it decays without further use."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent, QPen, QPolygonF
@@ -10,6 +10,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from core.domain.memory import DAY
 from ui.memory.texts import tr
 from ui.style.theme import Look
+
+if TYPE_CHECKING:
+    from core.engine.services.memory_results import PastRelevance, RelevanceForecast
 
 HEIGHT: Final = 84
 FORECAST_LIMIT_DAYS: Final = 90
@@ -37,20 +40,23 @@ class RelevancePlot(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_relevance(
-        self, history: Sequence[tuple[int, float]], forecast: Sequence[tuple[int, float]], color_token: str
+        self, history: "Sequence[PastRelevance]", forecast: "Sequence[RelevanceForecast]", color_token: str
     ) -> None:
-        """Show relevance values from 0 to 1 over time.
-
-        The times in `history` are microseconds since the epoch, and end now. The times in `forecast` are days from now.
-        """
+        """Show how relevant a memory was until now, and how relevant it will be without further use."""
         self._color_token = color_token
-        self._history = [RelevancePoint(at, relevance) for at, relevance in history]
+        self._history = [RelevancePoint(past.at, past.relevance) for past in history]
         now = self._history[-1].at if self._history else 0
         self._forecast = [
-            RelevancePoint(now + days * DAY, relevance) for days, relevance in forecast if days <= FORECAST_LIMIT_DAYS
+            RelevancePoint(now + future.days * DAY, future.relevance)
+            for future in forecast
+            if future.days <= FORECAST_LIMIT_DAYS
         ]
         values = [tr("{}% now").format(round(self._history[-1].relevance * 100))] if self._history else []
-        values += [tr("{1}% in {0} days").format(days, round(relevance * 100)) for days, relevance in forecast if days]
+        values += [
+            tr("{1}% in {0} days").format(future.days, round(future.relevance * 100))
+            for future in forecast
+            if future.days
+        ]
         text = tr("Relevance: {}").format(", ".join(values))
         self.setAccessibleName(text)
         self.setToolTip(text)

@@ -48,7 +48,7 @@ class PendingRequests:
         reader = self._reading.reader
         if reader is None:
             return []
-        questions = [SessionRequest(session, question) for session, question in reader.questions()]
+        questions = [SessionRequest(asked.session, asked.question) for asked in reader.questions()]
         permissions = [
             SessionRequest(stored.session, PendingPermission(stored.request, stored.arguments, stored.requested_at))
             for stored in reader.permission_requests()

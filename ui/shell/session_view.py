@@ -24,7 +24,7 @@ from ui.context.panel import ContextPanel
 from ui.decisions.panel import DecisionsPanel
 from ui.style.theme import Look
 from ui.terminal.panel import CommandsSource, TerminalPanel
-from ui.timeline.run_end_card import CardRating, RunEnd, RunFileChange
+from ui.timeline.run_end_card import RunEnd, RunFileChange
 from ui.timeline.run_page import CHART_TAB, STEPS_TAB, RunPage, RunPageSource
 from ui.timeline.waterfall.model import RowSampleSource
 from ui.timeline.waterfall.panel import WaterfallPanel
@@ -409,7 +409,7 @@ class SessionView(QWidget):
         """Update the tabs and run cards after the history scan has read more events."""
         self.page.show_figures(CHANGES, self._change_figures())
         decisions = self.scan.past.decisions
-        self.page.show_figures(DECISIONS, [(f"{len(decisions):,}", "second")] if decisions else [])
+        self.page.show_figures(DECISIONS, [TabFigure(f"{len(decisions):,}")] if decisions else [])
         self.page.set_run_end_source(self._run_end)
         self._show_failed_request()
         if self.page.current_tab in {CHANGES, DECISIONS}:
@@ -418,16 +418,16 @@ class SessionView(QWidget):
     def _change_figures(self) -> list[TabFigure]:
         """Return the numbers of added and removed lines; without any, the number of changed files."""
         history = self.scan.past
-        added, removed = history.line_totals()
+        lines = history.line_totals()
         figures: list[TabFigure] = []
-        if added:
-            figures.append((f"+{added}", "done"))
-        if removed:
-            figures.append((f"−{removed}", "failed"))
+        if lines.added:
+            figures.append(TabFigure(f"+{lines.added}", "done"))
+        if lines.removed:
+            figures.append(TabFigure(f"−{lines.removed}", "failed"))
         if figures:
             return figures
         changed_files = sum(not file.unchanged for file in history.changed_files())
-        return [(str(changed_files), "second")] if changed_files else []
+        return [TabFigure(str(changed_files))] if changed_files else []
 
     def _show_failed_request(self) -> None:
         """Show the error of a run that paused because a model request failed, until the run continues."""
@@ -457,14 +457,13 @@ class SessionView(QWidget):
             )
             for file in history.changed_files_of_run(step.run)
         )
-        rating = history.ratings.get(step.run, UserRating())
         is_last_run = step.run == self._row.runs
         has_failed = self._row.status == step.status == "failed"
         model = self.page.model
         return RunEnd(
             header=model.header(step.run),
             files=files,
-            rating=CardRating(value=rating.value, note=rating.note),
+            rating=history.ratings.get(step.run, UserRating()),
             open_proposals=sum(self._proposed.values()) if is_last_run else 0,
             error=history.errors.get(step.run),
             can_retry=is_last_run and has_failed and not self._row.imported_from,

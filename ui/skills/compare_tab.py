@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
 from core.domain.skill import SkillFileDiff, SkillVersion
@@ -45,96 +45,99 @@ class CompareTab(QWidget):
         self._slider.setTickPosition(QSlider.TickPosition.TicksBelow)
         self._slider.setPageStep(1)
         self._slider.setMaximumWidth(look.size(260))
-        self._with = self._box("skill.compare.with", self.tr("Compared with"))
-        self._file = self._box("skill.compare.file", self.tr("File"))
+        self._other_version_box = self._create_drop_down("skill.compare.with", self.tr("Compared with"))
+        self._file_box = self._create_drop_down("skill.compare.file", self.tr("File"))
         self._side_by_side_box = CheckBox(look, self.tr("Side by side"), name="skill.compare.beside")
-        self._restore = Button(look, self.tr("Restore this version"), name="skill.compare.restore", icon="undo-2")
+        self._restore_button = Button(
+            look, self.tr("Restore this version"), name="skill.compare.restore", icon="undo-2"
+        )
         self._version_label = ElidedLabel("", look.fonts.second, "second", name="skill.compare.said")
         self._figures = label("", look.fonts.second, "second", name="skill.compare.figures")
-        self._lines = DiffView(look)
-        self._lines.setObjectName("skill.compare.lines")
-        self._empty = label("", look.fonts.text, "second", name="skill.compare.empty", wrap=True)
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._empty.setContentsMargins(20, 20, 20, 20)
+        self._diff_view = DiffView(look)
+        self._diff_view.setObjectName("skill.compare.lines")
+        self._note = label("", look.fonts.text, "second", name="skill.compare.empty", wrap=True)
+        self._note.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._note.setContentsMargins(20, 20, 20, 20)
         self._lay_out()
-        self._slider.valueChanged.connect(lambda _: self._request())
-        self._with.currentIndexChanged.connect(lambda _: self._request())
-        self._file.currentIndexChanged.connect(lambda _: self._show())
-        self._side_by_side_box.toggled.connect(lambda _: self._show())
-        self._restore.clicked.connect(lambda: self.restore_requested.emit(self.version))
+        self._slider.valueChanged.connect(lambda _: self.request_diff())
+        self._other_version_box.currentIndexChanged.connect(lambda _: self.request_diff())
+        self._file_box.currentIndexChanged.connect(lambda _: self._show_diff())
+        self._side_by_side_box.toggled.connect(lambda _: self._show_diff())
+        self._restore_button.clicked.connect(lambda: self.restore_requested.emit(self.version))
 
     @property
     def version(self) -> int:
         """The number of the version on the left side."""
         index = self._slider.value()
+        # The slider goes from the oldest version to the newest one, which is the first in the list.
         return self._versions[-1 - index].number if index < len(self._versions) else CURRENT_TEXT
 
     def show_versions(self, versions: Sequence[SkillVersion]) -> None:
         """List the versions, newest first, and keep the selected ones if they still exist."""
-        followed = not self._versions or self.version == self._versions[0].number
-        selected = CURRENT_TEXT if followed else self.version
-        self._filling, self._versions = True, versions
+        showed_newest = not self._versions or self.version == self._versions[0].number
+        selected = CURRENT_TEXT if showed_newest else self.version
+        self._filling = True
+        self._versions = versions
         self._slider.setRange(0, max(0, len(versions) - 1))
         self._slider.setEnabled(len(versions) > 1)
         numbers = [version.number for version in reversed(versions)]
         self._slider.setValue(numbers.index(selected) if selected in numbers else len(numbers) - 1)
-        other = self._with.currentData() or CURRENT_TEXT
-        self._with.clear()
-        self._with.addItem(self.tr("Current text"), CURRENT_TEXT)
+        other = self._other_version_box.currentData() or CURRENT_TEXT
+        self._other_version_box.clear()
+        self._other_version_box.addItem(self.tr("Current text"), CURRENT_TEXT)
         for version in versions:
-            self._with.addItem(self.tr("Version {}").format(version.number), version.number)
-        self._with.setCurrentIndex(max(0, self._with.findData(other)))
+            self._other_version_box.addItem(self.tr("Version {}").format(version.number), version.number)
+        self._other_version_box.setCurrentIndex(max(0, self._other_version_box.findData(other)))
         self._filling = False
-        for part in (self._slider, self._with, self._restore):
+        for part in (self._slider, self._other_version_box, self._restore_button):
             part.setVisible(bool(versions))
         if not versions:
-            self._show()
-
-    def request_diff(self) -> None:
-        """Request the diff again. Called when the tab is opened or the text has changed."""
-        self._request()
+            self._show_diff()
 
     def show_files(self, files: Sequence[SkillFileDiff]) -> None:
-        selected = self._file.currentText()
-        self._filling, self._files = True, files
-        self._file.clear()
-        for each in files:
-            self._file.addItem(each.path)
-        self._file.setCurrentIndex(max(0, self._file.findText(selected)))
-        self._file.setVisible(len(files) > 1)
+        selected = self._file_box.currentText()
+        self._filling = True
+        self._files = files
+        self._file_box.clear()
+        for file in files:
+            self._file_box.addItem(file.path)
+        self._file_box.setCurrentIndex(max(0, self._file_box.findText(selected)))
+        self._file_box.setVisible(len(files) > 1)
         self._filling = False
-        self._show()
+        self._show_diff()
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for part in (self._restore, self._lines):
+        for part in (self._restore_button, self._diff_view):
             part.restyle(look)
-        for box in (self._with, self._file, self._side_by_side_box, self._empty):
+        for box in (self._other_version_box, self._file_box, self._side_by_side_box, self._note):
             box.setFont(look.fonts.text)
         for text in (self._version_label, self._figures):
             text.setFont(look.fonts.second)
 
-    def _request(self) -> None:
+    def request_diff(self) -> None:
+        """Request the diff of the selected versions. Also called when the tab is opened or the text has changed."""
         if not self._filling and self._versions:
             self._version_label.show_text(self._version_text())
-            self._restore.setEnabled(self.version != self._versions[0].number)
-            self.diff_requested.emit(self.version, int(self._with.currentData() or CURRENT_TEXT))
+            self._restore_button.setEnabled(self.version != self._versions[0].number)
+            self.diff_requested.emit(self.version, int(self._other_version_box.currentData() or CURRENT_TEXT))
 
-    def _show(self) -> None:
+    def _show_diff(self) -> None:
         if self._filling:
             return
-        index = self._file.currentIndex()
+        index = self._file_box.currentIndex()
         file = self._files[index] if 0 <= index < len(self._files) else None
-        diff = diff_texts(file.before or "", file.after or "") if file and file.text else TextDiff((), (), ())
-        self._lines.show_diff(diff, side_by_side=self._side_by_side_box.isChecked(), can_revert=False)
-        self._lines.setVisible(bool(diff.blocks))
-        self._empty.setVisible(not diff.blocks)
-        self._empty.setText(self._empty_text(file))
+        is_text = file is not None and file.text
+        diff = diff_texts(file.before or "", file.after or "") if file and is_text else TextDiff((), (), ())
+        self._diff_view.show_diff(diff, side_by_side=self._side_by_side_box.isChecked(), can_revert=False)
+        self._diff_view.setVisible(bool(diff.blocks))
+        self._note.setVisible(not diff.blocks)
+        self._note.setText(self._note_text(file))
         figures = f"+{diff.added} −{diff.removed}" if diff.blocks else ""
         self._figures.setText(figures)
         self._figures.setAccessibleName(self.tr("{} lines added, {} removed").format(diff.added, diff.removed))
 
-    def _empty_text(self, file: SkillFileDiff | None) -> str:
+    def _note_text(self, file: SkillFileDiff | None) -> str:
         if not self._versions:
             return self.tr("There are no versions yet. Saving creates the first one.")
         if file is not None and not file.text:
@@ -147,7 +150,7 @@ class CompareTab(QWidget):
         version = next((candidate for candidate in self._versions if candidate.number == self.version), None)
         if version is None:
             return ""
-        by = {
+        author = {
             "user": self.tr("you"),
             "agent": self.tr("an agent"),
             "review": self.tr("a review"),
@@ -155,24 +158,24 @@ class CompareTab(QWidget):
             "disk": self.tr("a change on disk"),
             "builtin": self.tr("Journeyman"),
         }.get(version.author, version.author)
-        when = f"{to_local_time(version.created_at):%d %b %Y %H:%M}"
-        text = self.tr("Version {} of {} by {}").format(version.number, when, by)
+        created = f"{to_local_time(version.created_at):%d %b %Y %H:%M}"
+        text = self.tr("Version {} of {} by {}").format(version.number, created, author)
         return f"{text}: {visible(version.reason)}" if version.reason else text
 
-    def _box(self, name: str, title: str) -> QComboBox:
+    def _create_drop_down(self, name: str, title: str) -> QComboBox:
         combo_box = DropDown(name=name, title=title, font=self._look.fonts.text)
         combo_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         return combo_box
 
     def _lay_out(self) -> None:
-        first = CompactRow((16, 8, 16, 0), 10)
+        first = CompactRow(QMargins(16, 8, 16, 0), spacing=10)
         first.row.addWidget(self._slider, 2)
         first.row.addWidget(label("→", self._look.fonts.text, "third"))
-        first.row.addWidget(self._with)
-        first.row.addWidget(self._file)
+        first.row.addWidget(self._other_version_box)
+        first.row.addWidget(self._file_box)
         first.row.addStretch(1)
         first.row.addWidget(self._side_by_side_box)
-        first.row.addWidget(self._restore)
+        first.row.addWidget(self._restore_button)
         second = QHBoxLayout()
         second.setContentsMargins(16, 4, 16, 8)
         second.addWidget(self._version_label, 1)
@@ -183,5 +186,5 @@ class CompareTab(QWidget):
         column.addWidget(first)
         column.addLayout(second)
         column.addWidget(hairline())
-        column.addWidget(self._empty, 1)
-        column.addWidget(self._lines, 1)
+        column.addWidget(self._note, 1)
+        column.addWidget(self._diff_view, 1)

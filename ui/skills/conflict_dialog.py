@@ -31,7 +31,7 @@ class SaveConflictDialog(QDialog):
         super().__init__(parent)
         self._look = look
         self._conflict = conflict
-        self._mine = mine
+        self._own_text = mine
         # The index of each conflicting hunk, with the control that selects which side to keep.
         self._choices: dict[int, SegmentedControl] = {}
         self.setObjectName("skill.moved")
@@ -73,20 +73,21 @@ class SaveConflictDialog(QDialog):
         """Return the merged text, in which each conflict is replaced by the selected side."""
         if self._conflict.merged is not None:
             return self._conflict.merged
-        return "".join("".join(self._lines(number, part)) for number, part in enumerate(self._conflict.hunks))
+        hunks = enumerate(self._conflict.hunks)
+        return "".join(line for index, hunk in hunks for line in self._merged_lines(index, hunk))
 
-    def _lines(self, number: int, part: MergeHunk) -> Sequence[str]:
-        match part.kind:
+    def _merged_lines(self, index: int, hunk: MergeHunk) -> Sequence[str]:
+        match hunk.kind:
             case "same":
-                return part.base
+                return hunk.base
             case "yours" | "both":
-                return part.yours
+                return hunk.yours
             case "theirs":
-                return part.theirs
+                return hunk.theirs
             case "clash":
-                chosen = self._choices[number].selected
-                both = (*part.theirs, *part.yours)
-                return {"theirs": part.theirs, "yours": part.yours}.get(chosen, both)
+                chosen = self._choices[index].selected
+                both = (*hunk.theirs, *hunk.yours)
+                return {"theirs": hunk.theirs, "yours": hunk.yours}.get(chosen, both)
 
     def _instructions(self, clashes: int) -> str:
         if not clashes:
@@ -95,27 +96,26 @@ class SaveConflictDialog(QDialog):
             return self.tr("Both versions changed the same lines in one place. Choose which lines to keep.")
         return self.tr("Both versions changed the same lines in {} places. Choose which lines to keep.").format(clashes)
 
-    def _build_clash(self, number: int, part: MergeHunk) -> QWidget:
+    def _build_clash(self, index: int, hunk: MergeHunk) -> QWidget:
         card = styled_frame("well")
         choice = SegmentedControl(
             self._look,
             self.tr("Lines to keep"),
-            [("yours", self.tr("Yours")), ("theirs", self.tr("Theirs")), ("both", self.tr("Both"))],
-            name=f"skill.moved.choice.{number}",
+            {"yours": self.tr("Yours"), "theirs": self.tr("Theirs"), "both": self.tr("Both")},
+            name=f"skill.moved.choice.{index}",
         )
         choice.select("both")
-        self._choices[number] = choice
+        self._choices[index] = choice
         column = QVBoxLayout(card)
         column.setContentsMargins(12, 10, 12, 10)
         column.setSpacing(6)
         for title, lines, token in (
-            (self.tr("Before"), part.base, "third"),
-            (self.tr("Theirs"), part.theirs, "done"),
-            (self.tr("Yours"), part.yours, "accent"),
+            (self.tr("Before"), hunk.base, "third"),
+            (self.tr("Theirs"), hunk.theirs, "done"),
+            (self.tr("Yours"), hunk.yours, "accent"),
         ):
             column.addWidget(label(title, self._look.fonts.label, token))
-            shortened = "".join(lines[:MAX_LINES]).rstrip("\n") + ("\n…" if len(lines) > MAX_LINES else "")
-            column.addWidget(label(visible(shortened) or "–", self._look.fonts.mono, wrap=True))
+            column.addWidget(label(_first_lines(lines), self._look.fonts.mono, wrap=True))
         column.addWidget(choice)
         return card
 
@@ -128,15 +128,21 @@ class SaveConflictDialog(QDialog):
         mine.setToolTip(self.tr("Their version stays in the history and can be restored"))
         theirs.setToolTip(self.tr("Undo in the editor restores your text"))
         later.clicked.connect(self.reject)
-        mine.clicked.connect(lambda: self._agree(self._mine))
-        theirs.clicked.connect(lambda: self._agree(self._conflict.theirs))
-        both.clicked.connect(lambda: self._agree(self.merged_text()))
+        mine.clicked.connect(lambda: self._resolve(self._own_text))
+        theirs.clicked.connect(lambda: self._resolve(self._conflict.theirs))
+        both.clicked.connect(lambda: self._resolve(self.merged_text()))
         row.addWidget(later)
         row.addStretch(1)
         for button in (mine, theirs, both):
             row.addWidget(button)
         return row
 
-    def _agree(self, text: str) -> None:
+    def _resolve(self, text: str) -> None:
         self.accept()
         self.resolved.emit(text)
+
+
+def _first_lines(lines: Sequence[str]) -> str:
+    """Return the first lines of one side of a conflict; a dash if it has none."""
+    text = "".join(lines[:MAX_LINES]).rstrip("\n") + ("\n…" if len(lines) > MAX_LINES else "")
+    return visible(text) or "–"

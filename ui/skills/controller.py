@@ -174,14 +174,11 @@ def check_text(text: str, files: tuple[str, ...], expected_name: str) -> SkillCh
     `files` are the paths of the skill's files; `expected_name` is its folder's name.
     """
     # Imported late, because it is needed only when a skill is edited, and then in a worker thread.
-    from core.skills.skill_md import (
-        estimate_tokens,
-        parse_skill,
-    )
+    from core.skills.skill_md import estimate_tokens, parse_skill
 
     parsed = parse_skill(text, [path for path in files if path != SKILL_FILE], folder=expected_name)
     skill = parsed.skill
     if skill is None:
         return SkillCheck(parsed.findings, SkillSizes())
-    sizes = SkillSizes(len(skill.name), len(skill.description), estimate_tokens(skill.body))
+    sizes = SkillSizes(name=len(skill.name), description=len(skill.description), tokens=estimate_tokens(skill.body))
     return SkillCheck(parsed.findings, sizes)

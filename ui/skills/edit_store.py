@@ -12,7 +12,7 @@ class EditStore:
 
     def __init__(self, folder: Path) -> None:
         self._drafts = SkillDrafts(folder)
-        self._works: dict[str, EditedSkill] = {}
+        self._edits: dict[str, EditedSkill] = {}
         self._unsaved: set[str] = set()
 
     def find_drafts(self) -> None:
@@ -30,24 +30,22 @@ class EditStore:
         edit begins.
         """
         key = opened.row.key
-        work = self._works.get(key)
-        if work is not None and (
-            work.changed or (work.base, work.saved_contents(SKILL_FILE)) == (opened.base, opened.text)
-        ):
-            work.set_files(opened.files)
-            return work
-        work = self._works[key] = EditedSkill(key, opened.base, opened.text, opened.files)
+        edit = self._edits.get(key)
+        if edit and (edit.changed or _is_based_on(edit, opened)):
+            edit.set_files(opened.files)
+            return edit
+        edit = self._edits[key] = EditedSkill(key, opened.base, opened.text, opened.files)
         if draft := self._drafts.load(key):
-            work.apply_draft(draft)
-        return work
+            edit.apply_draft(draft)
+        return edit
 
-    def save_draft(self, work: EditedSkill) -> None:
+    def save_draft(self, edit: EditedSkill) -> None:
         """Write the unsaved changes to disk, or delete the draft if there are none. Raise OSError if that fails."""
-        if work.changed:
-            self._unsaved.add(work.key)
-            self._drafts.save(work.draft())
+        if edit.changed:
+            self._unsaved.add(edit.key)
+            self._drafts.save(edit.draft())
         else:
-            self.delete_draft(work.key)
+            self.delete_draft(edit.key)
 
     def delete_draft(self, key: str) -> None:
         """Delete the draft of a skill."""
@@ -56,7 +54,7 @@ class EditStore:
 
     def unload(self, key: str) -> None:
         """Remove the edit of a skill from memory, so that the skill is loaded from disk when it is opened again."""
-        self._works.pop(key, None)
+        self._edits.pop(key, None)
 
     def draft(self, key: str) -> SkillDraft | None:
         return self._drafts.load(key)
@@ -67,13 +65,17 @@ class EditStore:
         self._unsaved.add(draft.key)
         self._drafts.save(draft)
 
-    def mark_saved(self, work: EditedSkill, result: SkillSaved, saved: dict[str, FileContents]) -> None:
+    def mark_saved(self, edit: EditedSkill, result: SkillSaved, saved: dict[str, FileContents]) -> None:
         """Record that an edit was saved.
 
         Saving a built-in skill creates a copy with another key in the user's library.
         """
-        self.unload(work.key)
-        self.delete_draft(work.key)
-        work.mark_saved(result.version, saved)
-        work.key = result.key
-        self._works[result.key] = work
+        self.unload(edit.key)
+        self.delete_draft(edit.key)
+        edit.mark_saved(result.version, saved)
+        edit.key = result.key
+        self._edits[result.key] = edit
+
+
+def _is_based_on(edit: EditedSkill, opened: OpenSkill) -> bool:
+    return edit.base == opened.base and edit.saved_contents(SKILL_FILE) == opened.text

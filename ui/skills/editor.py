@@ -36,21 +36,22 @@ class SkillEditor(LocalShortcuts):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("skill.editor")
-        self._saved, self._marks = "", ()  # type: tuple[str, Sequence[FindingMark]]
+        self._saved_text = ""
+        self._marks: Sequence[FindingMark] = ()
         self._opening = False
         self.source = SourceEditor(look)
         self.preview = SkillPreview(look)
         self.completion = FrontMatterCompletion(look, self.source)
         self.find_bar = FindBar(look, self.source)
         self.status_bar = EditorStatusBar(look)
-        self._rest = QTimer(self, singleShot=True, interval=TYPING_PAUSE_MS)
-        self._keep = QTimer(self, singleShot=True, interval=DRAFT_INTERVAL_MS)
+        self._pause_timer = QTimer(self, singleShot=True, interval=TYPING_PAUSE_MS)
+        self._draft_timer = QTimer(self, singleShot=True, interval=DRAFT_INTERVAL_MS)
         self.halves = QSplitter(Qt.Orientation.Horizontal)
         self._lay_out()
-        self._rest.timeout.connect(self._rested)
-        self._keep.timeout.connect(self.save_draft_requested)
-        self.source.document().contentsChange.connect(self._change)
-        self.source.cursor_moved.connect(self._moved)
+        self._pause_timer.timeout.connect(self._on_typing_paused)
+        self._draft_timer.timeout.connect(self.save_draft_requested)
+        self.source.document().contentsChange.connect(self._on_contents_change)
+        self.source.cursor_moved.connect(self._on_cursor_moved)
         self.preview.link_clicked.connect(self.link_clicked)
         self.status_bar.next_finding_requested.connect(self.go_to_next_finding)
         self.source.set_wrap(True)
@@ -60,35 +61,36 @@ class SkillEditor(LocalShortcuts):
             "F3": lambda: self.find_bar.step(1),
             "Shift+F3": lambda: self.find_bar.step(-1),
             "F8": self.go_to_next_finding,
-            "Alt+Z": self._turn_wrap,
+            "Alt+Z": self._toggle_wrap,
         }
 
     def open(self, text: str, name: str, *, saved: str | None = None, read_only: bool = False) -> None:
         """Open a text with an empty undo history. If `text` has unsaved changes, `saved` is the saved text."""
         self._opening = True
-        self._saved = text if saved is None else saved
+        self._saved_text = text if saved is None else saved
         self._marks = ()
         self.source.setReadOnly(read_only)
         self.source.open(text, name)
         self._opening = False
-        self._rest.stop()
+        self._pause_timer.stop()
         self.preview.show_new_text(text)
         self.status_bar.show_findings((), None)
-        self._moved(0)
-        self._compare()
+        self._on_cursor_moved(0)
+        self._mark_unsaved_lines()
 
     def text(self) -> str:
         return self.source.toPlainText()
 
     def mark_saved(self, text: str) -> None:
         """Record that `text` was saved, without clearing the undo history."""
-        self._saved = text
-        self._compare()
+        self._saved_text = text
+        self._mark_unsaved_lines()
 
-    def show_findings(self, marks: Sequence[FindingMark], measures: SkillSizes | None) -> None:
+    def show_findings(self, marks: Sequence[FindingMark], sizes: SkillSizes | None) -> None:
+        """Show the findings and the sizes of the skill; `sizes` is None for a file other than SKILL.md."""
         self._marks = marks
         self.source.show_marks(marks)
-        self.status_bar.show_findings(marks, measures)
+        self.status_bar.show_findings(marks, sizes)
 
     def go_to_next_finding(self) -> None:
         """Go to the next line with a finding, wrapping around at the end."""
@@ -109,32 +111,33 @@ class SkillEditor(LocalShortcuts):
         for part in (self.source, self.preview, self.completion, self.find_bar, self.status_bar):
             part.restyle(look)
 
-    def _change(self, _at: int, removed: int, added: int) -> None:
+    def _on_contents_change(self, _position: int, removed: int, added: int) -> None:
         if self._opening or not (removed or added):
             return
-        self._rest.start()
-        if not self._keep.isActive():
-            self._keep.start()
+        self._pause_timer.start()
+        if not self._draft_timer.isActive():
+            self._draft_timer.start()
         self.changed.emit()
 
-    def _rested(self) -> None:
+    def _on_typing_paused(self) -> None:
         self.preview.show_text(self.text(), self.source.textCursor().blockNumber())
-        self._compare()
+        self._mark_unsaved_lines()
         self.typing_paused.emit()
 
-    def _compare(self) -> None:
+    def _mark_unsaved_lines(self) -> None:
         """Mark the lines with unsaved changes, unless the text is too long to be compared quickly."""
         text = self.text()
+        line_count = max(text.count("\n"), self._saved_text.count("\n"))
         lines: set[int] = set()
-        if text != self._saved and max(text.count("\n"), self._saved.count("\n")) <= MAX_COMPARED_LINES:
-            for block in diff_texts(self._saved, text).blocks:
+        if text != self._saved_text and line_count <= MAX_COMPARED_LINES:
+            for block in diff_texts(self._saved_text, text).blocks:
                 lines.update(range(block.new, max(block.new_end, block.new + 1)))
         self.source.show_changed(frozenset(lines))
 
-    def _moved(self, line: int) -> None:
+    def _on_cursor_moved(self, line: int) -> None:
         cursor = self.source.textCursor()
-        chosen = cursor.selectionEnd() - cursor.selectionStart()
-        self.status_bar.show_cursor(line, cursor.positionInBlock(), chosen)
+        selected = cursor.selectionEnd() - cursor.selectionStart()
+        self.status_bar.show_cursor(line, cursor.positionInBlock(), selected)
         self.preview.follow_cursor(line)
 
     def _lay_out(self) -> None:
@@ -151,5 +154,5 @@ class SkillEditor(LocalShortcuts):
         column.addWidget(self.find_bar)
         column.addWidget(self.status_bar)
 
-    def _turn_wrap(self) -> None:
+    def _toggle_wrap(self) -> None:
         self.set_wrap(self.source.lineWrapMode() == self.source.LineWrapMode.NoWrap)

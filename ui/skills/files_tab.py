@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QMargins, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -30,7 +30,7 @@ from ui.widgets.local_shortcuts import LocalShortcuts
 from ui.widgets.splitter import horizontal_splitter
 from ui.widgets.tooltip import tooltip_text
 
-PATH: Final = Qt.ItemDataRole.UserRole
+PATH_ROLE: Final = Qt.ItemDataRole.UserRole
 CHANGE_INTERVAL_MS: Final = 300
 TEXT_LIMIT: Final = 2_000_000  # characters; a longer file is not shown
 
@@ -50,7 +50,7 @@ class FilesTab(LocalShortcuts):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._work = EditedSkill("", 0, "")
+        self._edit = EditedSkill("", 0, "")
         self._path = ""
         self._read_only = False
         self._opening = False
@@ -69,7 +69,7 @@ class FilesTab(LocalShortcuts):
         self._note.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._note.setContentsMargins(20, 20, 20, 20)
         self._add = Button(look, self.tr("New file…"), name="skill.files.add", icon="file-plus")
-        self._take = Button(look, self.tr("Add from disk…"), name="skill.files.take", icon="download")
+        self._add_from_disk = Button(look, self.tr("Add from disk…"), name="skill.files.take", icon="download")
         self._rename = Button(look, self.tr("Rename"), name="skill.files.rename", icon="pencil", hint="F2")
         self._remove = Button(look, self.tr("Remove"), name="skill.files.remove", icon="trash-2", hint="Del")
         self._change_timer = QTimer(self, singleShot=True, interval=CHANGE_INTERVAL_MS)
@@ -81,56 +81,58 @@ class FilesTab(LocalShortcuts):
             "F3": partial(self.find_bar.step, 1),
             "Shift+F3": partial(self.find_bar.step, -1),
         }
-        self._list.currentItemChanged.connect(lambda *_: self._choose())
-        self.source.document().contentsChange.connect(self._write)
+        self._list.currentItemChanged.connect(lambda *_: self._show_current_file())
+        self.source.document().contentsChange.connect(self._on_contents_change)
         self._add.clicked.connect(self.ask_file_name)
-        self._take.clicked.connect(self.choose_file)
+        self._add_from_disk.clicked.connect(self.choose_file)
         self._rename.clicked.connect(self.ask_new_name)
         self._remove.clicked.connect(self.remove)
 
     def show_edit(self, edit: EditedSkill, *, read_only: bool) -> None:
         """Show the files of a skill. Called when the skill was opened or saved."""
-        same = edit is self._work
-        self._work, self._read_only = edit, read_only
-        if not same:
+        if edit is not self._edit:
             self._path = ""
-        self._fill()
-        for part in (self._add, self._take):
+        self._edit = edit
+        self._read_only = read_only
+        self._update_list()
+        for part in (self._add, self._add_from_disk):
             part.setVisible(not read_only)
 
     def show_file(self, path: str) -> None:
         """Show a file. Called when the contents that `file_requested` asked for have been loaded."""
         if path == self._path:
-            self._open(path)
+            self._open_file(path)
 
     def add(self, path: str, body: str | bytes) -> None:
-        self._work.write(path, body)
+        self._edit.write(path, body)
         self._path = path
-        self._fill()
+        self._update_list()
         self.changed.emit()
 
     def remove(self) -> None:
         """Remove the selected file; `restore` undoes the removal."""
         path = self._path
         if path and not self._read_only:
-            contents = self._work.remove(path)
+            contents = self._edit.remove(path)
             self._path = ""
-            self._fill()
+            self._update_list()
             self.changed.emit()
             self.removed.emit(path, contents)
 
     def restore(self, path: str, body: object) -> None:
-        self._work.restore(path, body if isinstance(body, (str, bytes)) else None)
+        self._edit.restore(path, body if isinstance(body, (str, bytes)) else None)
         self._path = path
-        self._fill()
+        self._update_list()
         self.changed.emit()
 
     def ask_file_name(self) -> None:
-        self._ask(self.tr("New file"), self.tr("Add"), "scripts/", lambda name, _: self.add(name, ""))
+        self._open_name_dialog(self.tr("New file"), self.tr("Add"), "scripts/", lambda name, _: self.add(name, ""))
 
     def ask_new_name(self) -> None:
-        if self._path and not self._read_only and self._work.contents(self._path) is not None:
-            self._ask(self.tr("Rename file"), self.tr("Rename"), self._path, lambda name, _: self._move(name))
+        if self._path and not self._read_only and self._edit.contents(self._path) is not None:
+            self._open_name_dialog(
+                self.tr("Rename file"), self.tr("Rename"), self._path, lambda name, _: self._rename_file(name)
+            )
 
     def choose_file(self) -> None:
         dialog = QFileDialog(self, self.tr("Add file from disk"))
@@ -142,7 +144,7 @@ class FilesTab(LocalShortcuts):
 
     def count(self) -> int:
         """Return the number of files other than SKILL.md."""
-        return len(self._work.paths()) - 1
+        return len(self._edit.paths()) - 1
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -150,40 +152,41 @@ class FilesTab(LocalShortcuts):
         self.find_bar.restyle(look)
         self._list.setFont(look.fonts.mono)
         self._note.setFont(look.fonts.text)
-        for button in (self._add, self._take, self._rename, self._remove):
+        for button in (self._add, self._add_from_disk, self._rename, self._remove):
             button.restyle(look)
 
-    def _ask(self, title: str, yes: str, name: str, act: Callable[[str, str], None]) -> None:
+    def _open_name_dialog(self, title: str, button: str, name: str, on_submit: Callable[[str, str], None]) -> None:
         hint = self.tr("A path in the skill, such as scripts/check.py, references/law.md or assets/letter.txt.")
         dialog = NameDialog(
-            self._look, title=title, hint=hint, button=yes, find_error=self._fault, name=name, parent=self
+            self._look, title=title, hint=hint, button=button, find_error=self._path_error, name=name, parent=self
         )
-        dialog.submitted.connect(act)
+        dialog.submitted.connect(on_submit)
         dialog.open()
 
-    def _fault(self, name: str) -> str:
-        parts = name.split("/")
-        if name.startswith("/") or any(part in {"", ".", ".."} for part in parts) or "\\" in name or "\0" in name:
+    def _path_error(self, name: str) -> str:
+        """Return why a file cannot have this path in the skill; "" if it can."""
+        has_invalid_part = any(part in {"", ".", ".."} for part in name.split("/"))
+        if has_invalid_part or "\\" in name or "\0" in name:
             return self.tr("Use a relative path inside the skill, without empty parts, “.”, “..” or backslashes.")
-        if name in self._work.paths() and name != self._path:
+        if name in self._edit.paths() and name != self._path:
             return self.tr("A file with this name already exists.")
         if name.casefold() == SKILL_FILE.casefold():
             return self.tr("This name is reserved for the text of the skill.")
         return ""
 
-    def _move(self, name: str) -> None:
-        self._work.rename(self._path, name)
+    def _rename_file(self, name: str) -> None:
+        self._edit.rename(self._path, name)
         self._path = name
-        self._fill()
+        self._update_list()
         self.changed.emit()
 
-    def _fill(self) -> None:
+    def _update_list(self) -> None:
         self._opening = True
         self._list.clear()
-        for path in self._work.paths()[1:]:
-            item = QListWidgetItem(visible(path) + (" •" if path in self._work.unsaved_changes() else ""))
-            item.setData(PATH, path)
-            file = self._work.file(path)
+        for path in self._edit.paths()[1:]:
+            item = QListWidgetItem(visible(path) + (" •" if path in self._edit.unsaved_changes() else ""))
+            item.setData(PATH_ROLE, path)
+            file = self._edit.file(path)
             details = [
                 path,
                 size(file.size) if file else self.tr("new"),
@@ -199,35 +202,33 @@ class FilesTab(LocalShortcuts):
         if self._list.currentRow() < 0 and self._list.count():
             self._list.setCurrentRow(0)
         else:
-            self._choose()
+            self._show_current_file()
 
-    def _choose(self) -> None:
+    def _show_current_file(self) -> None:
         if self._opening:
             return
-        self._path = str(self._list.currentItem().data(PATH)) if self._list.currentRow() >= 0 else ""
+        self._path = str(self._list.currentItem().data(PATH_ROLE)) if self._list.currentRow() >= 0 else ""
         for part in (self._rename, self._remove):
             part.setVisible(bool(self._path) and not self._read_only)
-        if not self._path:
+        if not self._path and self._read_only:
+            self._show_note(self.tr("This skill has no files other than its text."))
+        elif not self._path:
             self._show_note(
                 self.tr(
                     "There are no files yet. Add the scripts that the skill runs and the documents that it refers to."
                 )
-                if not self._read_only
-                else self.tr("This skill has no files other than its text.")
             )
-        elif self._work.contents(self._path) is None:
+        elif self._edit.contents(self._path) is None:
             self._show_note(self.tr("Loading…"))
             self.file_requested.emit(self._path)
         else:
-            self._open(self._path)
+            self._open_file(self._path)
 
-    def _open(self, path: str) -> None:
-        body = self._work.contents(path)
+    def _open_file(self, path: str) -> None:
+        body = self._edit.contents(path)
         if not isinstance(body, str) or len(body) > TEXT_LIMIT:
-            byte_count = len(body) if body is not None else 0
-            self._show_note(
-                self.tr("This file cannot be shown because it is binary or too large: {}.").format(size(byte_count))
-            )
+            text = self.tr("This file cannot be shown because it is binary or too large: {}.")
+            self._show_note(text.format(size(len(body) if body is not None else 0)))
             return
         self._opening = True
         self.source.setReadOnly(self._read_only)
@@ -235,9 +236,9 @@ class FilesTab(LocalShortcuts):
         self._opening = False
         self._stack.setCurrentWidget(self.source)
 
-    def _write(self, _at: int, removed: int, added: int) -> None:
+    def _on_contents_change(self, _position: int, removed: int, added: int) -> None:
         if not self._opening and self._path and (removed or added):
-            self._work.write(self._path, self.source.toPlainText())
+            self._edit.write(self._path, self.source.toPlainText())
             if not self._change_timer.isActive():
                 self._change_timer.start()
 
@@ -246,8 +247,8 @@ class FilesTab(LocalShortcuts):
         self._stack.setCurrentWidget(self._note)
 
     def _lay_out(self) -> None:
-        buttons = CompactRow((12, 8, 12, 8))
-        for part in (self._add, self._take, self._rename, self._remove):
+        buttons = CompactRow(QMargins(12, 8, 12, 8))
+        for part in (self._add, self._add_from_disk, self._rename, self._remove):
             buttons.row.addWidget(part)
         buttons.row.addStretch(1)
         self._stack = QStackedWidget()
@@ -257,7 +258,7 @@ class FilesTab(LocalShortcuts):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(buttons)
-        self.splitter = horizontal_splitter(self._list, self._stack, (self._look.size(220), 600))
+        self.splitter = horizontal_splitter(self._list, self._stack, left_width=self._look.size(220), right_width=600)
         column.addWidget(self.splitter, 1)
         column.addWidget(self.find_bar)
 
@@ -265,12 +266,12 @@ class FilesTab(LocalShortcuts):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._list and isinstance(event, QKeyEvent) and not event.modifiers():
-            keys = {Qt.Key.Key_F2: self.ask_new_name, Qt.Key.Key_Delete: self.remove}
-            act = keys.get(Qt.Key(event.key()))
-            if act and event.type() == QEvent.Type.ShortcutOverride:
+            handlers = {Qt.Key.Key_F2: self.ask_new_name, Qt.Key.Key_Delete: self.remove}
+            handler = handlers.get(Qt.Key(event.key()))
+            if handler and event.type() == QEvent.Type.ShortcutOverride:
                 event.accept()
                 return True
-            if act and event.type() == QEvent.Type.KeyPress:
-                act()
+            if handler and event.type() == QEvent.Type.KeyPress:
+                handler()
                 return True
         return super().eventFilter(watched, event)

@@ -51,7 +51,7 @@ class SkillHeader(QWidget):
         self._source.clicked.connect(lambda: self.source_requested.emit())
         self._more.clicked.connect(lambda: self.open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft())))
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        actions = CompactRow((0, 0, 0, 0), 8)
+        actions = CompactRow(spacing=8)
         actions.row.addStretch(1)
         for part in (self._versions, self._try, self._more, self._reject, self._edit, self._accept, self._save):
             actions.row.addWidget(part)
@@ -65,29 +65,29 @@ class SkillHeader(QWidget):
         second.addWidget(self._source)
         second.addWidget(self._about, 1)
         column.addLayout(second)
-        self._turn(proposal=False)
+        self._show_buttons(proposal=False)
 
     def show_skill(self, row: SkillRow, versions: int, about: str, menu_entries: Sequence[MenuEntry | None]) -> None:
         self._menu_entries = menu_entries
         chip = state_chip(row)
-        self._show(row.name, state_label(row.state) if chip else "", about, chip.token if chip else "")
+        self._show_texts(row.name, state_label(row.state) if chip else "", about, chip.token if chip else "")
         count = self.tr("1 version") if versions == 1 else self.tr("{} versions").format(versions)
         self._versions.setText(count)
         self._versions.setAccessibleName(count)
         self._versions.setVisible(versions > 0)
         self._try.setEnabled(row.state == "enabled")
         self._try.setToolTip("" if row.state == "enabled" else self.tr("Only an enabled skill can be tried."))
-        self._turn(proposal=False)
+        self._show_buttons(proposal=False)
 
     def show_proposal(self, title: str, state: str, about: str, *, source: str) -> None:
         """Show a proposal. `source` describes the session and the steps from which the proposal was learned."""
-        self._show(title, state, about, "learned")
+        self._show_texts(title, state, about, "learned")
         self._menu_entries = ()
         self._source.setText(visible(source))
         self._source.setAccessibleName(source)
         self._accept.setText(self.tr("Accept"))
         self._edit.setEnabled(True)
-        self._turn(proposal=True)
+        self._show_buttons(proposal=True)
         self._source.setVisible(bool(source))
 
     def mark_edited(self) -> None:
@@ -111,10 +111,9 @@ class SkillHeader(QWidget):
             if menu_entry is None:
                 menu.addSeparator()
                 continue
-            action, text = menu_entry
-            entry = menu.addAction(text)
-            entry.setObjectName(f"skill.do.{action}")
-            entry.triggered.connect(lambda _=False, action=action: self.action_requested.emit(action))
+            item = menu.addAction(menu_entry.label)
+            item.setObjectName(f"skill.do.{menu_entry.action}")
+            item.triggered.connect(lambda _=False, action=menu_entry.action: self.action_requested.emit(action))
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
@@ -127,7 +126,7 @@ class SkillHeader(QWidget):
         for part in self.findChildren(Button):
             part.restyle(look)
 
-    def _show(self, title: str, state: str, about: str, token: str) -> None:
+    def _show_texts(self, title: str, state: str, about: str, token: str) -> None:
         self._title.show_text(visible(title))
         self._state.setText(state)
         self._state.setVisible(bool(state))
@@ -135,7 +134,8 @@ class SkillHeader(QWidget):
         self._about.show_text(visible(about))
         self._about.setToolTip(tooltip_text(about))
 
-    def _turn(self, *, proposal: bool) -> None:
+    def _show_buttons(self, *, proposal: bool) -> None:
+        """Show the buttons for a proposal, or those for a skill."""
         for part in (self._reject, self._edit, self._accept, self._source):
             part.setVisible(proposal)
         for part in (self._more, self._save, self._try):

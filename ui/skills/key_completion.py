@@ -11,7 +11,7 @@ from ui.style.theme import Look
 from ui.widgets.labels import ENTER_KEYS
 
 WIDTH: Final = 440
-VALUE: Final = Qt.ItemDataRole.UserRole
+KEY_ROLE: Final = Qt.ItemDataRole.UserRole
 ACCEPT_KEYS: Final = ENTER_KEYS | {Qt.Key.Key_Tab}
 
 
@@ -25,17 +25,16 @@ class FrontMatterCompletion(QListWidget):
         super().__init__(field.viewport())
         self._look = look
         self._field = field
-        self._left = False
         self.setObjectName("skill.completion")
         self.setAccessibleName(self.tr("Front matter keys"))
         self.setProperty("surface", "popup")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFont(look.fonts.second)
-        self.itemClicked.connect(lambda _: self._take())
-        field.document().contentsChanged.connect(self._follow)
+        self.itemClicked.connect(lambda _: self._insert_key())
+        field.document().contentsChanged.connect(self._on_contents_changed)
         field.scrolled.connect(self.hide)
-        field.cursor_moved.connect(lambda _: self.hide() if self.isVisible() and not self._typed() else None)
+        field.cursor_moved.connect(self._on_cursor_moved)
         field.installEventFilter(self)
         self.hide()
 
@@ -59,40 +58,42 @@ class FrontMatterCompletion(QListWidget):
 
         `requested` is true if the user opened the popup with the keyboard: it then appears before anything is typed.
         """
-        typed = self._typed()
+        typed = self._partial_key()
         if typed is None or (not typed and not requested):
             self.hide()
             return
-        used = self._used()
-        matches = [
-            (key, text) for key, text in self.key_descriptions().items() if key.startswith(typed) and key not in used
-        ]
+        used = self._used_keys()
         self.clear()
-        for key, text in matches:
-            item = QListWidgetItem(f"{key}   {text}")
-            item.setData(VALUE, key)
-            self.addItem(item)
-        if not matches or not self._field.hasFocus():
+        for key, description in self.key_descriptions().items():
+            if key.startswith(typed) and key not in used:
+                item = QListWidgetItem(f"{key}   {description}")
+                item.setData(KEY_ROLE, key)
+                self.addItem(item)
+        if not self.count() or not self._field.hasFocus():
             self.hide()
             return
         self.setCurrentRow(0)
-        self._place()
+        self._show_near_cursor()
 
-    def _follow(self) -> None:
-        self._left = False
+    def _on_cursor_moved(self) -> None:
+        if self.isVisible() and not self._partial_key():
+            self.hide()
+
+    def _on_contents_changed(self) -> None:
         if self._field.hasFocus():
             self.show_matches()
 
-    def _typed(self) -> str | None:
+    def _partial_key(self) -> str | None:
         """Return the partial key before the cursor; None if the cursor is not at the end of a key."""
         cursor = self._field.textCursor()
-        line, at = cursor.block().text(), cursor.positionInBlock()
-        front = self._field.highlighter.state_before(cursor.block()).region == "front"
-        if not front or at != len(line) or not all(char.isalpha() or char == "-" for char in line) or line == "---":
+        line = cursor.block().text()
+        if self._field.highlighter.state_before(cursor.block()).region != "front":
             return None
-        return line
+        is_key = line != "---" and all(char.isalpha() or char == "-" for char in line)
+        return line if is_key and cursor.positionInBlock() == len(line) else None
 
-    def _used(self) -> set[str]:
+    def _used_keys(self) -> set[str]:
+        """Return the keys in the front matter, except that in the line of the cursor."""
         block = self._field.document().firstBlock().next()
         used: set[str] = set()
         current = self._field.textCursor().block()
@@ -102,26 +103,28 @@ class FrontMatterCompletion(QListWidget):
             block = block.next()
         return used
 
-    def _take(self) -> None:
-        item, typed = self.currentItem(), self._typed()
+    def _insert_key(self) -> None:
+        """Replace the partial key before the cursor by the selected key."""
+        key, typed = str(self.currentItem().data(KEY_ROLE)), self._partial_key()
         self.hide()
         if typed is None:
             return
         cursor = self._field.textCursor()
         cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, QTextCursor.MoveMode.KeepAnchor)
-        key = str(item.data(VALUE))
         cursor.insertText(f"{key}:\n  " if key == "metadata" else f"{key}: ")
         self.hide()
 
-    def _place(self) -> None:
+    def _show_near_cursor(self) -> None:
+        """Show the popup below the cursor, or above it if there is too little room below."""
         look, cursor = self._look, self._field.cursorRect()
         height = (QFontMetrics(look.fonts.second).height() + 12) * self.count() + 10
-        room = self._field.viewport()
-        width = min(look.size(WIDTH), room.width() - 16)
+        viewport = self._field.viewport()
+        width = min(look.size(WIDTH), viewport.width() - 16)
+        left = min(cursor.left(), max(8, viewport.width() - width - 8))
         top = cursor.bottom() + 4
-        if top + height > room.height():
+        if top + height > viewport.height():
             top = max(0, cursor.top() - height - 4)
-        self.setGeometry(min(cursor.left(), max(8, room.width() - width - 8)), top, width, height)
+        self.setGeometry(left, top, width, height)
         self.show()
         self.raise_()
 
@@ -131,9 +134,10 @@ class FrontMatterCompletion(QListWidget):
         if event.type() == QEvent.Type.FocusOut:
             self.hide()
             return False
-        return self._key(cast(QKeyEvent, event))
+        return self._handle_key(cast(QKeyEvent, event))
 
-    def _key(self, event: QKeyEvent) -> bool:
+    def _handle_key(self, event: QKeyEvent) -> bool:
+        """Handle a key that was pressed in the editor; return whether it was one for the popup."""
         if event.key() == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
             self.show_matches(requested=True)
             return True
@@ -143,7 +147,7 @@ class FrontMatterCompletion(QListWidget):
             step = 1 if event.key() == Qt.Key.Key_Down else -1
             self.setCurrentRow((self.currentRow() + step) % self.count())
         elif event.key() in ACCEPT_KEYS and not event.modifiers():
-            self._take()
+            self._insert_key()
         elif event.key() == Qt.Key.Key_Escape:
             self.hide()
         else:

@@ -11,7 +11,8 @@ from PySide6.QtCore import QCoreApplication
 from core.domain.skill import READ_ONLY_SOURCES, SkillRow
 from ui.style.number_formats import short_folder
 
-PROPOSED, ARCHIVED = "proposed", "archived"
+PROPOSED = "proposed"
+ARCHIVED = "archived"
 GROUP_ORDER = ("library", "folder", "home", "package", "builtin", ARCHIVED)
 
 
@@ -71,19 +72,20 @@ def group_skills(
     `archive_open` means that the group of archived skills is expanded.
     """
     items: list[SkillListItem] = []
-    waiting = [each for each in proposed if _holds(query, each.target, each.source)]
-    if waiting:
-        items += [SkillGroupHeading(PROPOSED, _tr("Proposed"), len(waiting)), *waiting]
+    proposals = [proposal for proposal in proposed if _matches(query, proposal.target, proposal.source)]
+    if proposals:
+        items += [SkillGroupHeading(PROPOSED, _tr("Proposed"), len(proposals)), *proposals]
     groups: dict[str, list[SkillRow]] = {key: [] for key in GROUP_ORDER}
     for row in sorted(rows, key=lambda row: (not row.pinned, row.name, row.key)):
-        if _holds(query, row.name, row.description):
+        if _matches(query, row.name, row.description):
             groups[ARCHIVED if row.state == "archived" else row.source].append(row)
     for key, members in groups.items():
         if members:
-            expanded = key != ARCHIVED or archive_open or bool(query)
+            is_open = key != ARCHIVED or archive_open or bool(query)
             count = len(members) if key == ARCHIVED else 0
-            items.append(SkillGroupHeading(key, _title(key, folder), count, expanded))
-            items += [SkillItem(row, row.key in unsaved) for row in members if expanded]
+            items.append(SkillGroupHeading(key, _group_title(key, folder), count=count, is_open=is_open))
+            if is_open:
+                items += [SkillItem(row, unsaved=row.key in unsaved) for row in members]
     return items
 
 
@@ -94,17 +96,17 @@ def second_line(row: SkillRow) -> str:
         used = _tr("used once") if row.use_count == 1 else _tr("used {}×").format(row.use_count)
     match row.state:
         case "untrusted":
-            parts = [_place(row), _tr("not trusted yet")]
+            parts = [_location(row), _tr("not trusted yet")]
         case "changed":
-            parts = [_place(row), _tr("changed since you trusted it")]
+            parts = [_location(row), _tr("changed since you trusted it")]
         case "broken":
             parts = [row.error or _tr("cannot be used")]
         case "shadowed":
-            parts = [_tr("another skill takes precedence"), _place(row)]
+            parts = [_tr("another skill takes precedence"), _location(row)]
         case "archived":
             parts = [_tr("archived"), used]
         case _:
-            parts = [_place(row), used, "" if used and row.source not in READ_ONLY_SOURCES else row.description]
+            parts = [_location(row), used, "" if used and row.source not in READ_ONLY_SOURCES else row.description]
     return " · ".join(" ".join(part.split()) for part in parts if part)
 
 
@@ -124,8 +126,9 @@ def accessible_text(item: SkillListItem) -> str:
     """Return the text of an item for screen readers."""
     match item:
         case SkillGroupHeading():
-            state = (_tr("expanded") if item.is_open else _tr("collapsed")) if item.foldable else ""
-            return ", ".join(part for part in (item.title, str(item.count or ""), state) if part)
+            state = _tr("expanded") if item.is_open else _tr("collapsed")
+            parts = (item.title, str(item.count or ""), state if item.foldable else "")
+            return ", ".join(part for part in parts if part)
         case ProposalItem():
             return ", ".join((item.target, _tr("proposed"), item.action, item.source))
         case SkillItem():
@@ -148,7 +151,7 @@ def state_label(state: str) -> str:
     return labels.get(state, state)
 
 
-def _title(key: str, folder: str) -> str:
+def _group_title(key: str, folder: str) -> str:
     if key == "folder" and folder:
         return _tr("From this folder · {}").format(short_folder(folder, str(Path.home())))
     titles = {
@@ -162,7 +165,7 @@ def _title(key: str, folder: str) -> str:
     return titles[key]
 
 
-def _place(row: SkillRow) -> str:
+def _location(row: SkillRow) -> str:
     """Return the end of the path to the skill, such as `.agents/skills`; "" in the library and for built-in skills."""
     if row.source not in {"folder", "home"} or not row.path:
         return ""
@@ -173,7 +176,8 @@ def _place(row: SkillRow) -> str:
     return row.path
 
 
-def _holds(query: str, *texts: str) -> bool:
+def _matches(query: str, *texts: str) -> bool:
+    """Return whether the texts together contain every word of the query."""
     text = " ".join(texts).casefold()
     return all(word in text for word in query.casefold().split())
 

@@ -34,13 +34,15 @@ class SkillListPane(QFrame):
         self._proposed: Sequence[ProposalItem] = ()
         self._unsaved: Collection[str] = ()
         self._folder = ""
-        self._opened = False
+        self._archive_open = False
         self.setProperty("surface", "panel")
         self.setObjectName("skills.side")
         self._search = SearchField(look, self.tr("Search skills"), name="skills.search")
         self._search.list_requested.connect(self.focus_list)
-        self._new = self._tool("skills.new", "plus", self.tr("Create a skill (Ctrl+Shift+N)"))
-        self._import = self._tool("skills.import", "download", self.tr("Import skills from a zip file or a SKILL.md"))
+        self._new = self._create_tool_button("skills.new", "plus", self.tr("Create a skill (Ctrl+Shift+N)"))
+        self._import = self._create_tool_button(
+            "skills.import", "download", self.tr("Import skills from a zip file or a SKILL.md")
+        )
         self.list = SkillList(look)
         self._empty_note = label("", look.fonts.second, "second", name="skills.none", wrap=True)
         self._empty_note.setContentsMargins(16, 12, 16, 12)
@@ -57,10 +59,10 @@ class SkillListPane(QFrame):
         column.addLayout(first)
         column.addWidget(self._empty_note)
         column.addWidget(self.list, 1)
-        self._search.textChanged.connect(self._narrow)
+        self._search.textChanged.connect(self._on_query_changed)
         self._new.clicked.connect(lambda: self.new_requested.emit())
         self._import.clicked.connect(lambda: self.import_requested.emit())
-        self.list.archive_toggled.connect(self._turn)
+        self.list.archive_toggled.connect(self._toggle_archive)
         self.setMinimumWidth(look.size(200))
 
     def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[ProposalItem], folder: str) -> None:
@@ -88,7 +90,7 @@ class SkillListPane(QFrame):
             query=query,
             folder=self._folder,
             unsaved=self._unsaved,
-            archive_open=self._opened,
+            archive_open=self._archive_open,
         )
         self.list.show_items(items)
         self._empty_note.setVisible(not items)
@@ -111,15 +113,15 @@ class SkillListPane(QFrame):
         for tool, name in ((self._new, "plus"), (self._import, "download")):
             self._show_icon(tool, name)
 
-    def _narrow(self) -> None:
+    def _on_query_changed(self) -> None:
         self.update_list()
         self.list.scrollToTop()
 
-    def _turn(self) -> None:
-        self._opened = not self._opened
+    def _toggle_archive(self) -> None:
+        self._archive_open = not self._archive_open
         self.update_list()
 
-    def _tool(self, name: str, icon_name: str, title: str) -> QToolButton:
+    def _create_tool_button(self, name: str, icon_name: str, title: str) -> QToolButton:
         button = tool_button(name, title)
         button.setProperty("tone", "framed")
         self._show_icon(button, icon_name)

@@ -17,6 +17,7 @@ from ui.base.deferred_reader import DeferredReader
 from ui.base.panel_page import PanelPage, ShowToast, StartTask
 from ui.base.selection import Selection
 from ui.base.window_state import WindowState
+from ui.skills.compare_tab import CURRENT_TEXT
 from ui.skills.conflict_dialog import SaveConflictDialog
 from ui.skills.controller import SkillsController
 from ui.skills.edit_store import EditStore
@@ -62,15 +63,15 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self._show_error = show_error
         self._show_toast = show_toast
         self._selection = selection
-        self._reading = reader
+        self._reader = reader
         self._state = state
         self._start_with = start_with
         self._show_event = show_event
-        self._load_count = 0
+        self._load_count = 0  # number of items opened so far; recognizes a skill that is loaded too late
         self._key_or_name_to_open = ""
-        self._folded = False
+        self._hides_sidebar = False
         self._saving = False
-        self._write = False
+        self._focuses_text = False  # whether the next skill that is loaded gets the focus in its text
         self.controller = SkillsController(bridge)
         self.edits = EditStore(state.folder)
         self.list_pane = SkillListPane(look)
@@ -94,7 +95,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def activate(self, about: tuple[str, ...]) -> None:
         if about:
             self._key_or_name_to_open = about[0]
-        session = self._reading.reader.session(self._selection.session) if self._reading.reader else None
+        session = self._reader.reader.session(self._selection.session) if self._reader.reader else None
         self.controller.folder = session.folder if session else ""
         self.edits.find_drafts()
         self.list_pane.show_unsaved(self.edits.unsaved_keys())
@@ -103,13 +104,14 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def refresh(self, key_or_name: str = "", *, focus_text: bool = False) -> None:
         """Reload the list and open the skill with this key or name; `focus_text` moves the focus to its text."""
         self._key_or_name_to_open = key_or_name or self._key_or_name_to_open
-        self._write = self._write or focus_text
+        self._focuses_text = self._focuses_text or focus_text
 
-        async def look() -> None:
+        async def load() -> None:
             rows = await self.controller.list_skills()
-            self.show_rows(rows, self.proposal_review.to_list_items(await self.controller.open_proposals()))
+            proposals = await self.controller.open_proposals()
+            self.show_rows(rows, self.proposal_review.to_list_items(proposals))
 
-        self._start_task(look(), "list the skills")
+        self._start_task(load(), "list the skills")
 
     def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[ProposalItem]) -> None:
         self.list_pane.show_rows(rows, proposed, self.controller.folder)
@@ -164,15 +166,15 @@ class SkillsPanel(PanelPage, LocalShortcuts):
             self.list_pane.list.mark_open(key)
             return
         self._load_count += 1
-        load = self._load_count
+        load_number = self._load_count
 
-        async def look() -> None:
+        async def load() -> None:
             opened = await self.controller.open(key)
             # Otherwise, the user has opened another skill meanwhile, or the same one is being loaded again.
-            if load == self._load_count:
+            if load_number == self._load_count:
                 self.show_skill(opened)
 
-        self._start_task(look(), "open a skill")
+        self._start_task(load(), "open a skill")
 
     def show_skill(self, opened: OpenSkill) -> None:
         key = opened.row.key
@@ -182,78 +184,74 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self.list_pane.list.mark_open(key)
         self._state.set_text("skill", key)
         self.check()
-        if self._write:
-            self._write = False
+        if self._focuses_text:
+            self._focuses_text = False
             self.view.focus_text()
         if self.view.tabs.current() == USED:
             self.show_uses()
 
     def check(self) -> None:
         """Check the current text and show the findings."""
-        text, work, name = self.view.editor.text(), self.view.edit, self.view.expected_name
+        text, edit, name = self.view.editor.text(), self.view.edit, self.view.expected_name
         if not name:
             self.view.show_findings((), None)
             return
 
-        async def look() -> None:
-            check_result = await self.controller.check(text, work.paths(), name)
-            if self.view.edit is work:
-                self.view.show_findings(check_result.findings, check_result.sizes)
+        async def check() -> None:
+            result = await self.controller.check(text, edit.paths(), name)
+            if self.view.edit is edit:  # the user may have opened another skill in the meantime
+                self.view.show_findings(result.findings, result.sizes)
 
-        self._start_task(look(), "check a skill")
+        self._start_task(check(), "check a skill")
 
     def show_uses(self) -> None:
         key = self.view.edit.key
 
-        async def look() -> None:
+        async def load() -> None:
             usage = await self.controller.usage(key)
-            if key == self.view.edit.key:  # the user may have opened another skill in the meantime
+            if key == self.view.edit.key:
                 self.view.usage.show_uses(usage)
 
-        self._start_task(look(), "load the uses of a skill")
+        self._start_task(load(), "load the uses of a skill")
 
     def unsaved_changes(self) -> str:
         """Save the unsaved text as a draft. Return an empty string, because closing the window then loses nothing."""
         self.save_draft()
         return ""
 
-    def apply_updates(self, facts: Sequence[object]) -> None:
+    def apply_updates(self, updates: Sequence[object]) -> None:
         """Refresh the page if an update of a run or of another process may have changed skills or proposals."""
-        if any(
-            isinstance(fact, CommandEnded)
-            or (isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, REFRESH_EVENTS))
-            for fact in facts
-        ):
+        if any(map(_may_change_skills, updates)):
             self.refresh()
 
     def save(self) -> None:
         """Save a new version. If another version was saved in the meantime, let the user merge both."""
-        changes, work = self.view.unsaved_changes(), self.view.edit
+        changes, edit = self.view.unsaved_changes(), self.view.edit
         text = self.view.editor.text()
         if not changes or self._saving or self.view.read_only or self.view.skill is None:
             return
 
-        async def send() -> None:
+        async def save() -> None:
             self._saving = True
             try:
-                outcome = await self.controller.save(work.key, text, changes, work.base)
+                result = await self.controller.save(edit.key, text, changes, edit.base)
             finally:
                 self._saving = False
-            if isinstance(outcome, SkillSaveConflict):
-                self._ask_to_merge(outcome, text)
+            if isinstance(result, SkillSaveConflict):
+                self._ask_to_merge(result, text)
             else:
-                self._settle(outcome, work, {**changes, SKILL_FILE: text})
+                self._finish_save(result, edit, {**changes, SKILL_FILE: text})
 
-        self._start_task(send(), "save a skill")
+        self._start_task(save(), "save a skill")
 
     def save_draft(self) -> None:
         """Write unsaved changes to disk as a draft, so that they survive a crash."""
-        work = self.view.edit
-        if not work.key or self.view.read_only:
+        edit = self.view.edit
+        if not edit.key or self.view.read_only:
             return
-        self.view.unsaved_changes()
+        self.view.unsaved_changes()  # takes the text from the editor
         try:
-            self.edits.save_draft(work)
+            self.edits.save_draft(edit)
         except OSError as error:
             summary = self.tr("Your unsaved changes could not be written to disk, and a crash would lose them.")
             self._show_error(
@@ -335,13 +333,13 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         if (opened := self.view.skill) is not None:
             row = opened.row
 
-            async def look() -> None:
+            async def confirm() -> None:
                 self._rerun.confirm(row.name, await self.controller.usage(row.key), self._look, self)
 
-            self._start_task(look(), "load the uses of a skill")
+            self._start_task(confirm(), "load the uses of a skill")
 
-    def _settle(self, result: SkillSaved, work: EditedSkill, saved: dict[str, FileContents]) -> None:
-        self.edits.mark_saved(work, result, saved)
+    def _finish_save(self, result: SkillSaved, edit: EditedSkill, saved: dict[str, FileContents]) -> None:
+        self.edits.mark_saved(edit, result, saved)
         self.save_draft()
         self.view.update_save_state()
         text = self.tr("No changes since version {}.") if result.unchanged else self.tr("Saved as version {}.")
@@ -349,34 +347,36 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self.open(result.key)
         self.refresh(result.key)
 
-    def _ask_to_merge(self, moved: SkillSaveConflict, mine: str) -> None:
-        dialog = SaveConflictDialog(self._look, moved, mine, moved.latest.author, self)
-        dialog.resolved.connect(lambda text: self.view.replace_text(text, moved.latest.number))
+    def _ask_to_merge(self, conflict: SkillSaveConflict, text: str) -> None:
+        """Let the user merge a text with the version that was saved in the meantime."""
+        dialog = SaveConflictDialog(self._look, conflict, text, conflict.latest.author, self)
+        dialog.resolved.connect(lambda merged: self.view.replace_text(merged, conflict.latest.number))
         dialog.resolved.connect(lambda _: self.save_draft())
         dialog.open()
 
-    def _compare(self, before: int, after: int) -> None:
-        work, changes = self.view.edit, self.view.unsaved_changes() if not after else {}
+    def _load_diff(self, before: int, after: int) -> None:
+        edit = self.view.edit
+        changes = self.view.unsaved_changes() if after == CURRENT_TEXT else {}
 
-        async def look() -> None:
-            files = await self.controller.diff(work, before, after, changes)
-            if self.view.edit is work:
+        async def compare() -> None:
+            files = await self.controller.diff(edit, before, after, changes)
+            if self.view.edit is edit:
                 self.view.show_files(files)
 
-        self._start_task(look(), "compare two versions")
+        self._start_task(compare(), "compare two versions")
 
-    def _load(self, path: str) -> None:
-        work = self.view.edit
+    def _load_file(self, path: str) -> None:
+        edit = self.view.edit
 
-        async def look() -> None:
-            work.set_saved_contents(path, await self.controller.read_file(work.key, path))
-            if self.view.edit is work:
+        async def load() -> None:
+            edit.set_saved_contents(path, await self.controller.read_file(edit.key, path))
+            if self.view.edit is edit:
                 self.view.files.show_file(path)
 
-        self._start_task(look(), "read a file of a skill")
+        self._start_task(load(), "read a file of a skill")
 
     def _title_of(self, session: str) -> str:
-        row = self._reading.reader.session(session) if self._reading.reader else None
+        row = self._reader.reader.session(session) if self._reader.reader else None
         return row.title if row else ""
 
     def focus_list(self) -> None:
@@ -384,7 +384,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
 
     def _go_to_step(self, session: str, number: int) -> None:
         """Open a session at the step with this number. Steps are numbered as in the timeline."""
-        self._show_event(session, self._reading.seq_of_step(session, number))
+        self._show_event(session, self._reader.seq_of_step(session, number))
 
     def _lay_out(self) -> None:
         text = self.tr(
@@ -398,7 +398,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self._stack.addWidget(self.view)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        splitter = horizontal_splitter(self.list_pane, self._stack, (self._look.size(280), 800))
+        splitter = horizontal_splitter(self.list_pane, self._stack, left_width=self._look.size(280), right_width=800)
         column.addWidget(splitter)
         remember_sizes(splitter, self._state, "skills_columns")
         remember_sizes(self.view.editor.halves, self._state, "skill_editor_columns")
@@ -417,9 +417,9 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         view.header.source_requested.connect(self.proposal_review.show_source)
         view.save_draft_requested.connect(self.save_draft)
         view.check_requested.connect(self.check)
-        view.diff_requested.connect(self._compare)
+        view.diff_requested.connect(self._load_diff)
         view.compare.restore_requested.connect(self._actions.restore)
-        view.files.file_requested.connect(self._load)
+        view.files.file_requested.connect(self._load_file)
         view.files.file_chosen.connect(self._actions.add_file)
         view.files.removed.connect(self._actions.show_removed)
         view.usage.session_requested.connect(lambda session, _run: self._show_event(session, 0))
@@ -461,11 +461,13 @@ class SkillsPanel(PanelPage, LocalShortcuts):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        text = self.width() - self.list_pane.width()
-        fold = text < MIN_TEXT_WIDTH if not self._folded else text < MIN_TEXT_WIDTH + self._look.size(SIDEBAR_WIDTH)
-        if fold != self._folded:
-            self._folded = fold
-            self.sidebar_fold_requested.emit(fold)
+        text_width = self.width() - self.list_pane.width()
+        # While the sidebar is hidden, the text is wider by its width.
+        gained_width = self._look.size(SIDEBAR_WIDTH) if self._hides_sidebar else 0
+        hide_sidebar = text_width - gained_width < MIN_TEXT_WIDTH
+        if hide_sidebar != self._hides_sidebar:
+            self._hides_sidebar = hide_sidebar
+            self.sidebar_fold_requested.emit(hide_sidebar)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
@@ -476,3 +478,9 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         if names:
             event.acceptProposedAction()
             self._actions.preview_import(names[0])
+
+
+def _may_change_skills(update: object) -> bool:
+    if isinstance(update, JournalUpdate):
+        return isinstance(update.entry.event, REFRESH_EVENTS)
+    return isinstance(update, CommandEnded)

@@ -58,31 +58,36 @@ class ProposalReview:
         self._show_toast = show_toast
         self._title_of = title_of
         self._show_event = show_event
-        self._all: dict[str, Proposal] = {}
+        self._proposals: dict[str, Proposal] = {}
         self.open_id = ""
 
     def to_list_items(self, proposals: Sequence[Proposal]) -> list[ProposalItem]:
         """Keep the proposals for later calls, and return them as list items."""
-        self._all = {each.id: each for each in proposals}
+        self._proposals = {proposal.id: proposal for proposal in proposals}
         return [
-            ProposalItem(each.id, self._name(each), self._change_text(each), self._session_text(each))
-            for each in proposals
+            ProposalItem(
+                id=proposal.id,
+                target=self._name(proposal),
+                action=self._change_text(proposal),
+                source=self._session_text(proposal),
+            )
+            for proposal in proposals
         ]
 
     def has(self, name: str) -> bool:
-        return name in self._all
+        return name in self._proposals
 
     def open(self, name: str) -> None:
         """Load a proposal and the text that it would change, then show both."""
+        self.open_id = name
+        proposal = self._proposals[name]
 
-        self.open_id, proposal = name, self._all[name]
-
-        async def look() -> None:
+        async def load() -> None:
             before = await self._controller.current_text(name)
             if self.open_id == name:  # otherwise, the user has opened another item in the meantime
                 self.show(proposal, before)
 
-        self._start_task(look(), "open a proposal")
+        self._start_task(load(), "open a proposal")
 
     def run_action(self, action: str) -> None:
         """Run a `ProposalAction` on the proposal on display, if there is one."""
@@ -102,7 +107,7 @@ class ProposalReview:
             self._show_event(proposal.session, proposal.steps[0] if proposal.steps else 0)
 
     def _shown_proposal(self) -> Proposal | None:
-        return self._all.get(self._page.view.edit.key.removeprefix(PROPOSAL_PREFIX))
+        return self._proposals.get(self._page.view.edit.key.removeprefix(PROPOSAL_PREFIX))
 
     def _accept(self, proposal: Proposal) -> None:
         edited = self._page.view.editor.text() if self._page.view.unsaved_changes() else None
@@ -139,8 +144,9 @@ class ProposalReview:
 
     def show(self, proposal: Proposal, before: str | None) -> None:
         """Show a proposal compared with `before`, the current text; None if the proposal creates a skill."""
-        was = before or ""
-        added = [line for block in diff_texts(was, proposal.text).blocks for line in range(block.new, block.new_end)]
+        old_text = before or ""
+        blocks = diff_texts(old_text, proposal.text).blocks
+        added = [line for block in blocks for line in range(block.new, block.new_end)]
         self._page.view.show_proposal(
             f"{PROPOSAL_PREFIX}{proposal.id}",
             title=self._name(proposal),
@@ -149,7 +155,7 @@ class ProposalReview:
             source=self._source(proposal),
             path=proposal.path or SKILL_FILE,
             before=before,
-            text=proposal.text if proposal.action != "archive" else was,
+            text=proposal.text if proposal.action != "archive" else old_text,
             added=added,
         )
         self._page.resume_editing(f"{PROPOSAL_PREFIX}{proposal.id}")

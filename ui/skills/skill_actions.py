@@ -70,7 +70,7 @@ class SkillActions:
             title=self._tr("New skill"),
             hint=hint,
             button=self._tr("Create"),
-            find_error=self._fault,
+            find_error=self._name_error,
             choices=templates.template_choices(),
             choices_title=self._tr("Template"),
             parent=self._parent,
@@ -89,10 +89,10 @@ class SkillActions:
         self._start_task(send(), "create a skill")
 
     def ask_new_name(self, row: SkillRow) -> None:
-        self._ask(row, self._tr("Rename skill"), self._tr("Rename"), lambda name: self._rename(row, name))
+        self._open_name_dialog(row, self._tr("Rename skill"), self._tr("Rename"), lambda name: self._rename(row, name))
 
     def ask_copy_name(self, row: SkillRow) -> None:
-        self._ask(row, self._tr("Copy skill"), self._tr("Copy"), lambda name: self._copy(row, name))
+        self._open_name_dialog(row, self._tr("Copy skill"), self._tr("Copy"), lambda name: self._copy(row, name))
 
     def trust(self, row: SkillRow) -> None:
         """Trust the skill with exactly the contents that are shown. After any change, it must be trusted again."""
@@ -152,13 +152,13 @@ class SkillActions:
     def preview_import(self, source: str) -> None:
         """Show which skills an import would add, and import them if the user agrees."""
 
-        async def look() -> None:
+        async def preview() -> None:
             skills = await self._controller.preview_import(source)
             dialog = SkillImportDialog(self._look, Path(source).name, skills, self._parent)
             dialog.confirmed.connect(lambda names: self._import(source, names))
             dialog.open()
 
-        self._start_task(look(), "preview an import of skills")
+        self._start_task(preview(), "preview an import of skills")
 
     def add_file(self, source: str) -> None:
         """Add a file from disk to the skill.
@@ -168,8 +168,8 @@ class SkillActions:
         path = Path(source)
         try:
             if path.stat().st_size > FILE_LIMIT:
-                why = self._tr("The limit for a file of a skill is {} MB.").format(FILE_LIMIT >> 20)
-                self._show_error(ErrorDetails(self._tr("{} is too large.").format(path.name), why, ""))
+                cause = self._tr("The limit for a file of a skill is {} MB.").format(FILE_LIMIT >> 20)
+                self._show_error(ErrorDetails(self._tr("{} is too large.").format(path.name), cause, ""))
                 return
             body = path.read_bytes()
         except OSError as error:
@@ -181,9 +181,7 @@ class SkillActions:
             contents: str | bytes = body.decode("utf-8")
         except UnicodeDecodeError:
             contents = body
-        script = isinstance(contents, str) and contents.startswith("#!")
-        kind = "scripts" if script else "references" if isinstance(contents, str) else "assets"
-        self._page.view.files.add(f"{kind}/{path.name}", contents)
+        self._page.view.files.add(f"{_folder_for(contents)}/{path.name}", contents)
 
     def show_removed(self, path: str, body: object) -> None:
         view = self._page.view
@@ -214,10 +212,9 @@ class SkillActions:
     def _import(self, source: str, names: Sequence[str]) -> None:
         async def send() -> None:
             imported: Sequence[ImportedSkill] = await self._controller.import_skills(source, names)
-            imported_names = ", ".join(each.name for each in imported)
-            self._show_toast(
-                self._tr("Imported: {}.").format(imported_names) if imported else self._tr("No skills were imported.")
-            )
+            imported_names = ", ".join(skill.name for skill in imported)
+            text = self._tr("Imported: {}.") if imported else self._tr("No skills were imported.")
+            self._show_toast(text.format(imported_names))
             self._page.refresh(imported[0].key if imported else "")
 
         self._start_task(send(), "import skills")
@@ -253,15 +250,21 @@ class SkillActions:
 
         self._start_task(send(), "copy a skill")
 
-    def _ask(self, row: SkillRow, title: str, yes: str, act: Callable[[str], None]) -> None:
+    def _open_name_dialog(self, row: SkillRow, title: str, button: str, on_submit: Callable[[str], None]) -> None:
         hint = self._tr("Lowercase letters, digits and hyphens.")
         dialog = NameDialog(
-            self._look, title=title, hint=hint, button=yes, find_error=self._fault, name=row.name, parent=self._parent
+            self._look,
+            title=title,
+            hint=hint,
+            button=button,
+            find_error=self._name_error,
+            name=row.name,
+            parent=self._parent,
         )
-        dialog.submitted.connect(lambda name, _: act(name))
+        dialog.submitted.connect(lambda name, _: on_submit(name))
         dialog.open()
 
-    def _fault(self, name: str) -> str:
+    def _name_error(self, name: str) -> str:
         if not is_valid_name(name):
             return self._tr(
                 "Use lowercase letters a to z, digits, and single hyphens between them; at most 64 characters."
@@ -289,6 +292,13 @@ class _FlagChange(NamedTuple):
     on: bool
     undo: FlagAction
     message: str
+
+
+def _folder_for(contents: str | bytes) -> str:
+    """Return the folder of a skill for a file with these contents, following the Agent Skills format."""
+    if isinstance(contents, bytes):
+        return "assets"
+    return "scripts" if contents.startswith("#!") else "references"
 
 
 def _flag_change(action: FlagAction) -> _FlagChange:

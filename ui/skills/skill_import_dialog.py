@@ -14,7 +14,8 @@ from ui.widgets.check_box import CheckBox
 from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, resize_in_screen
 from ui.widgets.labels import label, styled_frame
 
-MAX_FINDINGS: Final = 5  # findings of each skill that are listed
+FINDING_TONES: Final = {"error": "failed", "warning": "waiting"}
+MAX_FINDINGS: Final = 5  # findings listed at most for each skill
 
 
 class SkillImportDialog(QDialog):
@@ -27,7 +28,7 @@ class SkillImportDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._look = look
-        self._ticks: dict[str, CheckBox] = {}
+        self._check_boxes: dict[str, CheckBox] = {}
         self.setObjectName("skill.import")
         self.setWindowTitle(self.tr("Import skills"))
         self.setAccessibleName(self.windowTitle())
@@ -41,7 +42,7 @@ class SkillImportDialog(QDialog):
         inner.setContentsMargins(0, 0, 8, 0)
         inner.setSpacing(8)
         for skill in skills:
-            inner.addWidget(self._card(skill))
+            inner.addWidget(self._create_card(skill))
         inner.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
@@ -49,7 +50,7 @@ class SkillImportDialog(QDialog):
         cancel = Button(look, self.tr("Cancel"), name="skill.import.cancel")
         self._import_button = Button(look, "", name="skill.import.yes", tone="primary")
         cancel.clicked.connect(self.reject)
-        self._import_button.clicked.connect(self._agree)
+        self._import_button.clicked.connect(self._confirm)
         click_on_ctrl_enter(self, self._import_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
@@ -59,54 +60,54 @@ class SkillImportDialog(QDialog):
         column.addWidget(scroll, 1)
         column.addLayout(button_row(cancel, self._import_button))
         resize_in_screen(self, look.size(600), look.size(min(560, 220 + 90 * len(skills))))
-        self._update()
+        self._update_button()
         cancel.setFocus()
 
     def selected(self) -> list[str]:
-        return [key for key, tick in self._ticks.items() if tick.isChecked() and tick.isEnabled()]
+        return [key for key, check_box in self._check_boxes.items() if check_box.isChecked() and check_box.isEnabled()]
 
-    def _card(self, each: ImportedSkill) -> QWidget:
+    def _create_card(self, skill: ImportedSkill) -> QWidget:
         card = styled_frame("well")
         column = QVBoxLayout(card)
         column.setContentsMargins(12, 8, 12, 8)
         column.setSpacing(3)
-        tick = CheckBox(self._look, visible(each.name), name=f"skill.import.{each.name}")
-        tick.setChecked(not each.name_taken_by and not each.error)
-        tick.setEnabled(not each.error and each.name_taken_by != "same")
-        tick.toggled.connect(lambda _: self._update())
-        self._ticks[each.key or each.name] = tick
-        column.addWidget(tick)
-        files = len(each.files)
+        check_box = CheckBox(self._look, visible(skill.name), name=f"skill.import.{skill.name}")
+        check_box.setChecked(not skill.name_taken_by and not skill.error)
+        check_box.setEnabled(not skill.error and skill.name_taken_by != "same")
+        check_box.toggled.connect(lambda _: self._update_button())
+        self._check_boxes[skill.key or skill.name] = check_box
+        column.addWidget(check_box)
+        files = len(skill.files)
         count = self.tr("1 file") if files == 1 else self.tr("{} files").format(files)
         column.addWidget(label(count, self._look.fonts.second, "second"))
-        if warning := visible(each.error) or self._clash(each):
-            column.addWidget(label(warning, self._look.fonts.second, "failed" if each.error else "waiting", wrap=True))
-        for finding in each.findings[:MAX_FINDINGS]:
+        if warning := visible(skill.error) or self._name_warning(skill):
+            column.addWidget(label(warning, self._look.fonts.second, "failed" if skill.error else "waiting", wrap=True))
+        for finding in skill.findings[:MAX_FINDINGS]:
             text = f"{self.tr('Line {}').format(finding.line)}: {visible(finding.message)} {visible(finding.fix)}"
-            tone = "failed" if finding.level == "error" else "waiting" if finding.level == "warning" else "second"
+            tone = FINDING_TONES.get(finding.level, "second")
             column.addWidget(label(text.strip(), self._look.fonts.second, tone, wrap=True))
-        if len(each.findings) > MAX_FINDINGS:
-            more = self.tr("and {} more findings").format(len(each.findings) - MAX_FINDINGS)
+        if len(skill.findings) > MAX_FINDINGS:
+            more = self.tr("and {} more findings").format(len(skill.findings) - MAX_FINDINGS)
             column.addWidget(label(more, self._look.fonts.second, "third"))
         return card
 
-    def _clash(self, each: ImportedSkill) -> str:
-        if each.name_taken_by == "same":
+    def _name_warning(self, skill: ImportedSkill) -> str:
+        if skill.name_taken_by == "same":
             return self.tr("Your library already has exactly this skill.")
-        if each.name_taken_by == "other":
+        if skill.name_taken_by == "other":
             return self.tr("Your library has another skill with this name. This one will be named {}.").format(
-                visible(each.key.rpartition("/")[2])
+                visible(skill.key.rpartition("/")[2])
             )
         return ""
 
-    def _update(self) -> None:
+    def _update_button(self) -> None:
         count = len(self.selected())
         self._import_button.setText(
             self.tr("Import 1 skill") if count == 1 else self.tr("Import {} skills").format(count)
         )
         self._import_button.setEnabled(count > 0)
 
-    def _agree(self) -> None:
+    def _confirm(self) -> None:
         selected = self.selected()
         self.accept()
         self.confirmed.emit(selected)

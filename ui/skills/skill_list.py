@@ -1,7 +1,7 @@
 """The list of skills and proposals in groups, with two lines of text for each."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import (
     QModelIndex,
@@ -32,11 +32,12 @@ from ui.widgets.labels import ENTER_KEYS
 from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right_aligned, draw_selection
 from ui.widgets.proposal_keys import PROPOSAL_KEYS
 
-MARGIN: Final = 8
-INSET: Final = 8
+MARGIN: Final = 8  # pixels beside the background of an item
+INSET: Final = 8  # pixels between the edge of the background and its contents
 ICON: Final = 16
-SMALL: Final = 12
-LEFT: Final = 40
+SMALL_ICON: Final = 12
+ICON_GAP: Final = 8  # pixels between the icon of an item and its text
+ROUNDING: Final = 6
 
 
 def item_key(item: SkillListItem | None) -> str:
@@ -80,7 +81,19 @@ class SkillListModel(ItemListModel[SkillListItem]):
         return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemNeverHasChildren
 
 
+class _ItemTexts(NamedTuple):
+    """What is painted for a skill or proposal. `icons` are shown after the title; a `quiet` item is dimmed."""
+
+    title: str
+    subtitle: str
+    chip: StateChip | None
+    icons: Sequence[str] = ()
+    quiet: bool = False
+
+
 class SkillDelegate(ItemDelegate):
+    """Paints the group headings, and the two lines of each skill or proposal."""
+
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         fonts = self.look.fonts
         if isinstance(index.data(ITEM_ROLE), SkillGroupHeading):
@@ -88,83 +101,96 @@ class SkillDelegate(ItemDelegate):
         return QSize(200, QFontMetrics(fonts.strong).height() + QFontMetrics(fonts.second).height() + 15)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        item, rect, theme = index.data(ITEM_ROLE), QRect(option.rect), self.look.theme
-        ground = rect.adjusted(MARGIN, 0, -MARGIN, 0)
-        state, flags = option.state, QStyle.StateFlag
-        if not isinstance(item, SkillGroupHeading):
-            if item_key(item) == self.shown_key:
-                draw_selection(painter, ground, theme, 6)
-            elif state & flags.State_MouseOver:
-                draw_frame(painter, ground, 6, blend(theme.selection, theme.panel, 0.5), None)
-        if self.keyboard_focus and state & flags.State_HasFocus:
-            draw_frame(painter, ground, 6, None, theme.accent)
+        item, rect = index.data(ITEM_ROLE), QRect(option.rect)
+        self._draw_background(painter, rect.adjusted(MARGIN, 0, -MARGIN, 0), option, item)
         match item:
             case SkillGroupHeading():
                 self._draw_heading(painter, rect, item)
             case ProposalItem():
-                details = " · ".join(part for part in (item.action, item.source) if part)
-                chip = StateChip(self.tr("review"), "learned")
-                self._draw_item(painter, rect, item.target, details, chip, ())
+                self._draw_item(painter, rect, self._proposal_texts(item))
             case SkillItem():
-                row = item.row
-                icons = [icon for icon, is_shown in (("pin", row.pinned), ("pencil", item.unsaved)) if is_shown]
-                quiet = row.state != "enabled"
-                self._draw_item(painter, rect, row.name, second_line(row), state_chip(row), icons, quiet=quiet)
+                self._draw_item(painter, rect, _skill_texts(item))
             case _:
                 pass
+
+    def _draw_background(
+        self, painter: QPainter, rect: QRect, option: QStyleOptionViewItem, item: SkillListItem | None
+    ) -> None:
+        theme, state, flags = self.look.theme, option.state, QStyle.StateFlag
+        is_heading = isinstance(item, SkillGroupHeading)
+        if not is_heading and item_key(item) == self.shown_key:
+            draw_selection(painter, rect, theme, ROUNDING)
+        elif not is_heading and state & flags.State_MouseOver:
+            draw_frame(painter, rect, ROUNDING, blend(theme.selection, theme.panel, 0.5), None)
+        if self.keyboard_focus and state & flags.State_HasFocus:
+            draw_frame(painter, rect, ROUNDING, None, theme.accent)
+
+    def _proposal_texts(self, proposal: ProposalItem) -> _ItemTexts:
+        return _ItemTexts(
+            title=proposal.target,
+            subtitle=" · ".join(part for part in (proposal.action, proposal.source) if part),
+            chip=StateChip(self.tr("review"), "learned"),
+        )
 
     def _draw_heading(self, painter: QPainter, rect: QRect, heading: SkillGroupHeading) -> None:
         theme, font = self.look.theme, self.look.fonts.label
         box = rect.adjusted(14, 6, -MARGIN - INSET, 0)
         if heading.foldable:
-            size, name = self.look.size(SMALL), "chevron-down" if heading.is_open else "chevron-right"
+            size, name = self.look.size(SMALL_ICON), "chevron-down" if heading.is_open else "chevron-right"
             arrow = pixmap(name, theme.third, size, painter.device().devicePixelRatio())
             painter.drawPixmap(QPoint(box.left() - 2, box.center().y() - size // 2 + 1), arrow)
             box.setLeft(box.left() + size + 2)
-        count = draw_right_aligned(painter, box, str(heading.count), font, theme.learned) + 8 if heading.count else 0
-        draw_line(painter, box.adjusted(0, 0, -count, 0), heading.title, font, theme.third)
+        if heading.count:
+            count_width = draw_right_aligned(painter, box, str(heading.count), font, theme.learned)
+            box.setRight(box.right() - count_width - 8)
+        draw_line(painter, box, heading.title, font, theme.third)
 
-    def _draw_item(
-        self,
-        painter: QPainter,
-        rect: QRect,
-        title: str,
-        subtitle: str,
-        chip: StateChip | None,
-        icons: Sequence[str],
-        *,
-        quiet: bool = False,
-    ) -> None:
+    def _draw_item(self, painter: QPainter, rect: QRect, texts: _ItemTexts) -> None:
         theme, fonts = self.look.theme, self.look.fonts
         title_height, subtitle_height = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
         top = rect.top() + (rect.height() - title_height - subtitle_height - 1) // 2
         size, ratio = self.look.size(ICON), painter.device().devicePixelRatio()
-        painter.drawPixmap(
-            QPoint(rect.left() + MARGIN + INSET, top + (title_height - size) // 2),
-            pixmap("wrench", theme.third if quiet else theme.second, size, ratio),
-        )
-        left, right = rect.left() + LEFT + size - ICON, rect.right() - MARGIN - INSET
-        first_line = QRect(left, top, right - left, title_height)
-        first_line.setRight(self._draw_marks(painter, first_line, chip, icons) - 1)
-        draw_line(painter, first_line, title, fonts.strong, theme.second if quiet else theme.text)
+        icon_left = rect.left() + MARGIN + INSET
+        icon = pixmap("wrench", theme.third if texts.quiet else theme.second, size, ratio)
+        painter.drawPixmap(QPoint(icon_left, top + (title_height - size) // 2), icon)
+        left, right = icon_left + size + ICON_GAP, rect.right() - MARGIN - INSET
+        title_rect = QRect(left, top, right - left, title_height)
+        title_rect.setRight(self._draw_marks(painter, title_rect, texts) - 1)
+        draw_line(painter, title_rect, texts.title, fonts.strong, theme.second if texts.quiet else theme.text)
         subtitle_rect = QRect(left, top + title_height + 1, right - left, subtitle_height)
-        draw_line(painter, subtitle_rect, subtitle, fonts.second, theme.third)
+        draw_line(painter, subtitle_rect, texts.subtitle, fonts.second, theme.third)
 
-    def _draw_marks(self, painter: QPainter, line: QRect, chip: StateChip | None, icons: Sequence[str]) -> int:
+    def _draw_marks(self, painter: QPainter, line: QRect, texts: _ItemTexts) -> int:
         """Draw the chip and the icons at the right end of a line; return the x at which the text must end."""
         theme, font = self.look.theme, self.look.fonts.caption
         right = line.left() + line.width()
-        if chip:
+        if chip := texts.chip:
             width = chip_width(chip.text, font)
-            box = QRect(right - width, line.top(), width, line.height())
-            draw_chip(painter, box, chip.text, font, theme.color(chip.token), theme.strong_line)
+            chip_rect = QRect(right - width, line.top(), width, line.height())
+            draw_chip(painter, chip_rect, chip.text, font, theme.color(chip.token), theme.strong_line)
             right -= width + 8
-        side, ratio = self.look.size(SMALL), painter.device().devicePixelRatio()
-        for icon in icons:
-            top = line.top() + (line.height() - side) // 2
-            painter.drawPixmap(QPoint(right - side, top), pixmap(icon, theme.second, side, ratio))
-            right -= side + 6
+        size, ratio = self.look.size(SMALL_ICON), painter.device().devicePixelRatio()
+        for icon in texts.icons:
+            top = line.top() + (line.height() - size) // 2
+            painter.drawPixmap(QPoint(right - size, top), pixmap(icon, theme.second, size, ratio))
+            right -= size + 6
         return right
+
+
+def _skill_texts(item: SkillItem) -> _ItemTexts:
+    row = item.row
+    icons = []
+    if row.pinned:
+        icons.append("pin")
+    if item.unsaved:
+        icons.append("pencil")
+    return _ItemTexts(
+        title=row.name,
+        subtitle=second_line(row),
+        chip=state_chip(row),
+        icons=icons,
+        quiet=row.state != "enabled",
+    )
 
 
 class SkillList(ItemListView):

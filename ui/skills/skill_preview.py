@@ -18,8 +18,8 @@ RENDER_DELAY_MS: Final = 180
 CONTEXT_LINES: Final = 150
 MAX_FULL_LINES: Final = 500  # lines; of a longer text, only a part is rendered
 MAX_CHARACTERS: Final = 24_000  # characters; of a longer text, only a part is rendered
-PAD: Final = 22
-BAR: Final = 3
+PADDING: Final = 22
+BAR_WIDTH: Final = 3  # pixels; width of the bar beside the block with the cursor
 
 
 class PreviewSlice(NamedTuple):
@@ -53,7 +53,7 @@ class SkillPreview(QTextBrowser):
         self._look = look
         self._text = ""
         self._line = 0
-        self._shown = PreviewSlice(0, "", False)
+        self._slice = PreviewSlice(first_line=0, text="", is_partial=False)
         self._name = ""
         self._description = ""
         self._blocks: list[BlockPosition] = []
@@ -65,10 +65,10 @@ class SkillPreview(QTextBrowser):
         self.setOpenLinks(False)
         self.setDocument(SafeDocument(self))
         self.viewport().setAutoFillBackground(False)
-        self.setViewportMargins(PAD, PAD - 4, PAD - 6, PAD)
+        self.setViewportMargins(PADDING, PADDING - 4, PADDING - 6, PADDING)
         self._render_timer = QTimer(self, singleShot=True, interval=RENDER_DELAY_MS)
         self._render_timer.timeout.connect(self.render_now)
-        self.anchorClicked.connect(self._follow)
+        self.anchorClicked.connect(self._on_anchor_clicked)
 
     def show_text(self, text: str, line: int) -> None:
         """Render a changed text as soon as the user pauses typing; `line` is the line of the cursor."""
@@ -94,7 +94,7 @@ class SkillPreview(QTextBrowser):
         self._line = line
         if not self.isVisible() or self._stale:
             return
-        if not self._shown.contains(line):
+        if not self._slice.contains(line):
             self._stale = True
             self._render_timer.start()
             return
@@ -104,7 +104,7 @@ class SkillPreview(QTextBrowser):
         """Render the text at once, without waiting for a pause."""
         self._render_timer.stop()
         self._stale = False
-        rendered = self._shown = preview_slice(self._text, self._line)
+        rendered = self._slice = preview_slice(self._text, self._line)
         bar = self.verticalScrollBar().value()
         self._blocks = render_with_positions(self.document(), rendered.text, self._look)
         self.verticalScrollBar().setValue(bar)
@@ -117,7 +117,7 @@ class SkillPreview(QTextBrowser):
 
     def _cursor_edges(self) -> BlockEdges | None:
         """Return the edges of the block that contains the cursor; None if none does, as in the front matter."""
-        line = self._line - self._shown.first_line
+        line = self._line - self._slice.first_line
         following = bisect_right([block.line for block in self._blocks], line)
         if following == 0:
             return None
@@ -139,7 +139,7 @@ class SkillPreview(QTextBrowser):
             bar.setValue(round(edges.top - height / 4))
         self.viewport().update()
 
-    def _follow(self, url: QUrl) -> None:
+    def _on_anchor_clicked(self, url: QUrl) -> None:
         self.link_clicked.emit(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
 
     # Overridden Qt methods
@@ -152,10 +152,10 @@ class SkillPreview(QTextBrowser):
         super().paintEvent(event)
         if edges := self._cursor_edges():
             with QPainter(self.viewport()) as painter:
-                x = self.viewport().rect().right() - BAR
+                x = self.viewport().rect().right() - BAR_WIDTH
                 y = round(edges.top) - self.verticalScrollBar().value()
                 height = max(8, round(edges.bottom - edges.top) - 4)
-                painter.fillRect(x, y, BAR, height, self._look.theme.accent)
+                painter.fillRect(x, y, BAR_WIDTH, height, self._look.theme.accent)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -174,10 +174,10 @@ def preview_slice(text: str, line: int) -> PreviewSlice:
     If the part would begin inside a code block, an opening fence is put before it.
     """
     lines = text.split("\n")
-    body = _body(lines)
+    body_start = _body_start(lines)
     if len(lines) <= MAX_FULL_LINES and len(text) <= MAX_CHARACTERS:
-        return PreviewSlice(body, "\n".join(lines[body:]), False)
-    first, last = max(body, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES)
+        return PreviewSlice(body_start, "\n".join(lines[body_start:]), is_partial=False)
+    first, last = max(body_start, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES)
     if fence := _open_fence(lines[:first]):
         if fence.line >= first - CONTEXT_LINES:
             first = fence.line
@@ -189,7 +189,7 @@ def preview_slice(text: str, line: int) -> PreviewSlice:
             first += 1
         else:
             last -= 1
-    return PreviewSlice(first, "\n".join(lines[first:last]), True)
+    return PreviewSlice(first, "\n".join(lines[first:last]), is_partial=True)
 
 
 class _OpenFence(NamedTuple):
@@ -211,7 +211,7 @@ def _open_fence(lines: list[str]) -> _OpenFence | None:
     return fence
 
 
-def _body(lines: list[str]) -> int:
+def _body_start(lines: list[str]) -> int:
     """Return the number of the first line after the front matter; 0 if there is no front matter."""
     if not lines or lines[0].rstrip() != "---":
         return 0

@@ -18,9 +18,14 @@ from ui.skills.source_editor import FindingMark
 from ui.skills.usage_tab import UsageTab
 from ui.style.theme import Look
 from ui.text.visible import visible
-from ui.widgets.tab_strip import TabStrip
+from ui.widgets.tab_strip import TabFigure, TabStrip
 
-EDIT, EDIT_AND_PREVIEW, COMPARE, FILES, USED = "write", "both", "compare", "files", "used"
+# The names of the tabs.
+EDIT = "write"
+EDIT_AND_PREVIEW = "both"
+COMPARE = "compare"
+FILES = "files"
+USED = "used"
 
 
 class SkillView(QWidget):
@@ -57,36 +62,30 @@ class SkillView(QWidget):
         self._lay_out()
         self.header.action_requested.connect(self.action_requested)
         self.notice.action_requested.connect(self.action_requested)
-        self.editor.typing_paused.connect(self._rested)
-        self.editor.save_draft_requested.connect(self._kept)
-        self.editor.changed.connect(self._edited)
-        self.files.changed.connect(self._files_changed)
+        self.editor.typing_paused.connect(self._on_typing_paused)
+        self.editor.save_draft_requested.connect(self._on_save_draft_requested)
+        self.editor.changed.connect(self._on_edited)
+        self.files.changed.connect(self._on_files_changed)
         self.compare.diff_requested.connect(self.diff_requested)
         self.tabs.chosen.connect(self._show_tab)
 
     def show_skill(self, opened: OpenSkill, edit: EditedSkill) -> None:
         """Show a skill with the unsaved changes in `edit`."""
-        same = self.skill is not None and edit is self.edit
+        is_shown = self.skill is not None and edit is self.edit
         self.skill, self.edit = opened, edit
         self.expected_name = opened.row.key.rpartition("/")[2]
         self.read_only = opened.row.state == "archived"
-        text = edit.contents(SKILL_FILE)
-        saved = edit.saved_contents(SKILL_FILE)
-        if not same:
-            self.editor.open(
-                text if isinstance(text, str) else "",
-                SKILL_FILE,
-                saved=saved if isinstance(saved, str) else "",
-                read_only=self.read_only,
-            )
-        else:
-            self.editor.mark_saved(saved if isinstance(saved, str) else "")
+        text, saved_text = _as_text(edit.contents(SKILL_FILE)), _as_text(edit.saved_contents(SKILL_FILE))
+        if is_shown:
+            self.editor.mark_saved(saved_text)
             self.editor.source.setReadOnly(self.read_only)
+        else:
+            self.editor.open(text, SKILL_FILE, saved=saved_text, read_only=self.read_only)
         self.show_findings(opened.findings, None)
         self.compare.show_versions(opened.versions)
         self.files.show_edit(edit, read_only=self.read_only)
         self.update_row(opened.row)
-        self._show_card()
+        self._show_notice()
         if self.tabs.current() == COMPARE:
             self.compare.request_diff()
 
@@ -142,25 +141,31 @@ class SkillView(QWidget):
         """Update the header and the tabs after a change that does not concern the text."""
         count = len(self.skill.versions) if self.skill else 0
         self.header.show_skill(row, count, row.description, menu_entries(row))
-        self.tabs.show_figures(FILES, [(str(self.files.count()), "second")] if self.files.count() else [])
+        self.tabs.show_figures(FILES, [TabFigure(str(self.files.count()))] if self.files.count() else [])
         uses = self.tr("1 use") if row.use_count == 1 else self.tr("{} uses").format(row.use_count)
-        self.tabs.show_figures(USED, [(uses, "second")] if row.use_count else [])
+        self.tabs.show_figures(USED, [TabFigure(uses)] if row.use_count else [])
         self.update_save_state()
 
     def update_save_state(self) -> None:
         if self.skill is None:
             return
-        copies = self.skill.row.source in READ_ONLY_SOURCES
-        unsaved = self.edit.changed
-        self.header.update_save_button(enabled=unsaved, label=self.tr("Save a copy") if copies else self.tr("Save"))
-        saved = self.tr("Version {}").format(self.edit.base) if self.edit.base else ""
-        text = self.tr("Unsaved changes") if unsaved else saved
-        text = self.tr("Read-only") if self.read_only else text
-        self.editor.status_bar.show_save_state(text, "waiting" if unsaved else "second")
+        saves_copy = self.skill.row.source in READ_ONLY_SOURCES
+        is_unsaved = self.edit.changed
+        label = self.tr("Save a copy") if saves_copy else self.tr("Save")
+        self.header.update_save_button(enabled=is_unsaved, label=label)
+        if self.read_only:
+            text = self.tr("Read-only")
+        elif is_unsaved:
+            text = self.tr("Unsaved changes")
+        else:
+            text = self.tr("Version {}").format(self.edit.base) if self.edit.base else ""
+        self.editor.status_bar.show_save_state(text, "waiting" if is_unsaved else "second")
 
-    def show_findings(self, findings: Sequence[SkillFinding], measures: SkillSizes | None) -> None:
-        marks = [FindingMark(each.line, each.level, _finding_text(each)) for each in findings]
-        self.editor.show_findings(marks, measures)
+    def show_findings(self, findings: Sequence[SkillFinding], sizes: SkillSizes | None) -> None:
+        marks = [
+            FindingMark(line=finding.line, level=finding.level, text=_finding_text(finding)) for finding in findings
+        ]
+        self.editor.show_findings(marks, sizes)
 
     def show_files(self, files: Sequence[SkillFileDiff]) -> None:
         """Show the diff for which the Compare tab has asked."""
@@ -178,7 +183,8 @@ class SkillView(QWidget):
         """
         self.edit.base = base
         self.editor.source.replace_text(text)
-        self.choose_tab(EDIT if self.tabs.current() not in (EDIT, EDIT_AND_PREVIEW) else self.tabs.current())
+        if self.tabs.current() not in (EDIT, EDIT_AND_PREVIEW):
+            self.choose_tab(EDIT)
 
     def choose_tab(self, tab: str) -> None:
         self.tabs.select(tab)
@@ -191,28 +197,28 @@ class SkillView(QWidget):
         for part in (self.header, self.notice, self.editor, self.compare, self.files, self.usage, self.tabs):
             part.restyle(look)
 
-    def _edited(self) -> None:
+    def _on_edited(self) -> None:
         if not self.edit.changed:
             self.edit.write(SKILL_FILE, self.editor.text())
             self.update_save_state()
         self.changed.emit()
 
-    def _rested(self) -> None:
+    def _on_typing_paused(self) -> None:
         self.unsaved_changes()
         self.update_save_state()
         self.check_requested.emit()
 
-    def _kept(self) -> None:
+    def _on_save_draft_requested(self) -> None:
         self.unsaved_changes()
         self.save_draft_requested.emit()
 
-    def _files_changed(self) -> None:
+    def _on_files_changed(self) -> None:
         if self.skill:
             self.update_row(self.skill.row)
         self.save_draft_requested.emit()
         self.check_requested.emit()
 
-    def _show_card(self) -> None:
+    def _show_notice(self) -> None:
         row = self.skill.row if self.skill else None
         save = MenuEntry(SkillAction.SAVE, self.tr("Save"))
         if self.skill is None or row is None:
@@ -266,6 +272,11 @@ class SkillView(QWidget):
         column.addLayout(layout)
         column.addWidget(self.tabs)
         column.addWidget(self._stack, 1)
+
+
+def _as_text(contents: FileContents) -> str:
+    """Return the contents of a SKILL.md; "" if they are missing or binary."""
+    return contents if isinstance(contents, str) else ""
 
 
 def _finding_text(finding: SkillFinding) -> str:

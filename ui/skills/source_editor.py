@@ -37,8 +37,8 @@ class SourceEditor(LineTextEdit):
         super().__init__(parent)
         self._look = look
         self._marks: Sequence[FindingMark] = ()
-        self._tinted: Sequence[int] = ()
-        self._hits: list[QTextEdit.ExtraSelection] = []
+        self._added_lines: Sequence[int] = ()
+        self._matches: list[QTextEdit.ExtraSelection] = []
         self._line = 0
         self.is_markdown = True
         self.setObjectName("skill.source")
@@ -49,23 +49,25 @@ class SourceEditor(LineTextEdit):
         self.setUndoRedoEnabled(True)
         self.document().setDocumentMargin(6)
         self.highlighter = SyntaxHighlighter(self, look)
-        self._margin = EditorGutter(look, self, self.finding_text)
-        self.blockCountChanged.connect(lambda _: self._make_room())
-        self.updateRequest.connect(self._follow)
-        self.cursorPositionChanged.connect(self._moved)
+        self._gutter = EditorGutter(look, self, self.finding_text)
+        self.blockCountChanged.connect(lambda _: self._make_room_for_gutter())
+        self.updateRequest.connect(self._update_gutter)
+        self.cursorPositionChanged.connect(self._on_cursor_moved)
         self.restyle(look)
 
     def open(self, text: str, name: str) -> None:
         """Open another text, with an empty undo history."""
         self.is_markdown = name.endswith((".md", ".markdown"))
         self._marks = ()
-        self._tinted = ()
-        self._hits = []
+        self._added_lines = ()
+        self._matches = []
         self._line = 0
         self.setPlainText(text)
         self.highlighter.restart(name)
-        self._margin.levels, self._margin.changed, self._margin.added = {}, frozenset(), frozenset()
-        self._select()
+        self._gutter.levels = {}
+        self._gutter.changed = frozenset()
+        self._gutter.added = frozenset()
+        self._update_selections()
 
     def replace_text(self, text: str) -> None:
         """Replace the text in one step of the undo history. The common beginning and end are left untouched."""
@@ -84,28 +86,28 @@ class SourceEditor(LineTextEdit):
         levels: dict[int, str] = {}
         for mark in marks:
             line = max(0, mark.line - 1)
-            if levels.get(line) != "error":
+            if levels.get(line) != "error":  # an error takes precedence over a warning in the same line
                 levels[line] = mark.level
-        self._margin.levels = levels
-        self._margin.update()
-        self._select()
+        self._gutter.levels = levels
+        self._gutter.update()
+        self._update_selections()
 
     def show_changed(self, lines: frozenset[int]) -> None:
         """Mark the lines with unsaved changes; lines are counted from 0."""
-        if self._margin.changed != lines:
-            self._margin.changed = lines
-            self._margin.update()
+        if self._gutter.changed != lines:
+            self._gutter.changed = lines
+            self._gutter.update()
 
     def mark_added(self, lines: Sequence[int]) -> None:
         """Mark the lines that a proposal adds; lines are counted from 0."""
-        self._tinted = lines
-        self._margin.added = frozenset(lines)
-        self._margin.update()
-        self._select()
+        self._added_lines = lines
+        self._gutter.added = frozenset(lines)
+        self._gutter.update()
+        self._update_selections()
 
-    def highlight_matches(self, hits: list[QTextEdit.ExtraSelection]) -> None:
-        self._hits = hits
-        self._select()
+    def highlight_matches(self, matches: list[QTextEdit.ExtraSelection]) -> None:
+        self._matches = matches
+        self._update_selections()
 
     def finding_text(self, line: int) -> str:
         return "\n".join(mark.text for mark in self._marks if max(0, mark.line - 1) == line)
@@ -121,29 +123,29 @@ class SourceEditor(LineTextEdit):
         self.setTabStopDistance(self.fontMetrics().horizontalAdvance(" ") * 4)
         self.setCursorWidth(2)
         self.highlighter.restyle(look)
-        self._margin.restyle(look)
-        self._make_room()
-        self._select()
+        self._gutter.restyle(look)
+        self._make_room_for_gutter()
+        self._update_selections()
 
-    def _moved(self) -> None:
+    def _on_cursor_moved(self) -> None:
         line = self.textCursor().blockNumber()
-        self._select()
+        self._update_selections()
         if line != self._line:
             self._line = line
-            self._margin.update()
+            self._gutter.update()
         self.cursor_moved.emit(line)
 
-    def _select(self) -> None:
+    def _update_selections(self) -> None:
         """Update the backgrounds and underlines of added lines, the current line, findings, matches and brackets."""
         theme = self._look.theme
-        tint = blend(theme.done, theme.background, 0.14)
-        selections = [self._whole_line(line, tint, wrapped=True) for line in self._tinted[:MAX_ADDED_LINES]]
+        added_color = blend(theme.done, theme.background, 0.14)
+        current_color = blend(theme.text, theme.background, 0.05)
+        added_lines = self._added_lines[:MAX_ADDED_LINES]
+        selections = [self._whole_line(line, added_color, wrapped=True) for line in added_lines]
         if not self.isReadOnly() and not self.textCursor().hasSelection():
-            selections.append(
-                self._whole_line(self.textCursor().blockNumber(), blend(theme.text, theme.background, 0.05))
-            )
+            selections.append(self._whole_line(self.textCursor().blockNumber(), current_color))
         selections += [self._wave(mark) for mark in self._marks[:MAX_UNDERLINES] if mark.line]
-        selections += self._hits
+        selections += self._matches
         if pair := typing_aids.bracket_pair(self.textCursor()):
             selections += [self._bracket(position) for position in pair]
         self.setExtraSelections(selections)
@@ -178,22 +180,22 @@ class SourceEditor(LineTextEdit):
         selection.format.setBackground(blend(self._look.theme.accent, self._look.theme.background, 0.3))
         return selection
 
-    def _make_room(self) -> None:
-        self.setViewportMargins(self._margin.needed_width(), 0, 0, 0)
+    def _make_room_for_gutter(self) -> None:
+        self.setViewportMargins(self._gutter.needed_width(), 0, 0, 0)
 
-    def _follow(self, rect: QRect, by: int) -> None:
+    def _update_gutter(self, rect: QRect, by: int) -> None:
         if by:
-            self._margin.scroll(0, by)
+            self._gutter.scroll(0, by)
             self.scrolled.emit()
         else:
-            self._margin.update(0, rect.y(), self._margin.width(), rect.height())
+            self._gutter.update(0, rect.y(), self._gutter.width(), rect.height())
 
     # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         rect = self.contentsRect()
-        self._margin.setGeometry(rect.x(), rect.y(), self._margin.needed_width(), rect.height())
+        self._gutter.setGeometry(rect.x(), rect.y(), self._gutter.needed_width(), rect.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self.highlighter.highlight_visible()
@@ -211,15 +213,12 @@ class SourceEditor(LineTextEdit):
     def _handle_key(self, event: QKeyEvent) -> bool:
         """Handle a key for which there is a typing aid, such as Enter in a list; return whether it was handled."""
         key, cursor = event.key(), self.textCursor()
-        plain = not event.modifiers() & ~(SHIFT | Qt.KeyboardModifier.KeypadModifier)
-        if not plain:
+        if event.modifiers() & ~(SHIFT | Qt.KeyboardModifier.KeypadModifier):
             return False
         handled = True
         if key in ENTER_KEYS and not event.modifiers() & SHIFT:
-            typing_aids.insert_line_break(
-                cursor,
-                continue_lists=self.is_markdown and self.highlighter.state_before(cursor.block()).region == "body",
-            )
+            is_in_body = self.highlighter.state_before(cursor.block()).region == "body"
+            typing_aids.insert_line_break(cursor, continue_lists=self.is_markdown and is_in_body)
         elif key == Qt.Key.Key_Tab:
             typing_aids.indent(cursor)
         elif key == Qt.Key.Key_Backtab:

@@ -1,7 +1,7 @@
 """The syntax highlighter: visible lines are highlighted at once, the states of all later lines updated in slices."""
 
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextLayout
@@ -15,48 +15,79 @@ from ui.text.syntax_formats import syntax_formats, utf16_range
 KEY_PRESS_BUDGET_S: Final = 0.002  # seconds spent during a key press; a timer processes the remaining lines
 SLICE_S: Final = 0.005
 PAUSE_MS: Final = 4
-STATES: Final = 1 << 15  # limit of distinct parser states, because `userState` of a block holds two indexes of 15 bits
+LINES_PER_CLOCK_CHECK: Final = 32
+# Limit of distinct parser states, because the stored state of a line holds two indexes of 15 bits.
+MAX_STATES: Final = 1 << 15
+HIGHLIGHTED: Final = 1
+
+
+class _Progress(NamedTuple):
+    """How far the states of lines have been computed.
+
+    `line` is the next line. If `is_current`, its stored state was already correct, so that later lines need no update.
+    """
+
+    line: int
+    is_current: bool
+
+
+def _pack(start: int, end: int) -> int:
+    """Return the stored state of a line that is not highlighted yet, from the indexes of two parser states.
+
+    It is an integer, because `QTextBlock.userState` is one; a negative one means that nothing is stored. The lowest bit
+    is HIGHLIGHTED if the line is highlighted.
+    """
+    return start << 16 | end << 1
+
+
+def _start_of(stored: int) -> int:
+    return stored >> 16
+
+
+def _end_of(stored: int) -> int:
+    return stored >> 1 & MAX_STATES - 1
 
 
 class SyntaxHighlighter(QObject):
     """Highlights a document, and stores in each block the parser states at the start and end of its line.
 
-    `QTextBlock.userState` contains both states as indexes, and in its lowest bit whether the line is highlighted.
-    States from line `_known` on may be outdated until the timer has reached them.
+    Lines before `_valid_end` have their final states. The states of the lines from there to `_stored_end` may be
+    outdated until the timer reaches them. Later lines have at most the provisional state used to highlight them.
     """
 
     def __init__(self, field: QPlainTextEdit, look: Look) -> None:
         super().__init__(field)
         self._field = field
-        self._first = initial_state("SKILL.md")
-        self._numbers: dict[LineState, int] = {}
+        self._initial_state = initial_state("SKILL.md")
+        self._indexes: dict[LineState, int] = {}
         self._states: list[LineState] = []
-        self._known = 0
-        self._sound = 0
-        self._count = 1
-        self._more = QTimer(self, singleShot=True, interval=PAUSE_MS)
-        self._more.timeout.connect(self._slice)
+        self._valid_end = 0
+        self._stored_end = 0
+        self._line_count = 1
+        self._slice_timer = QTimer(self, singleShot=True, interval=PAUSE_MS)
+        self._slice_timer.timeout.connect(self._process_slice)
         self._formats = syntax_formats(look)
-        field.document().contentsChange.connect(self._change)
+        field.document().contentsChange.connect(self._on_contents_change)
         field.document().contentsChanged.connect(self.highlight_visible)
 
     @property
     def done(self) -> bool:
-        return self._known >= self._count
+        """Whether all lines have their final states."""
+        return self._valid_end >= self._line_count
 
     def restart(self, name: str) -> None:
         """Start again for another file; its name determines the language."""
-        self._first = initial_state(name)
-        self._forget()
+        self._initial_state = initial_state(name)
+        self._discard_states()
 
     def finish_now(self) -> None:
         """Process all remaining lines at once, for benchmarks."""
         while not self.done:
-            self._slice()
+            self._process_slice()
 
     def restyle(self, look: Look) -> None:
         self._formats = syntax_formats(look)
-        self._forget()
+        self._discard_states()
         self.highlight_visible()
 
     def highlight_visible(self) -> None:
@@ -66,8 +97,8 @@ class SyntaxHighlighter(QObject):
         top = field.blockBoundingGeometry(block).translated(field.contentOffset()).top()
         while block.isValid() and top < bottom:
             stored = block.userState()
-            if stored < 0 or not stored & 1:
-                self._color(block)
+            if stored < 0 or not stored & HIGHLIGHTED:
+                self._highlight(block)
             top += field.blockBoundingRect(block).height()
             block = block.next()
 
@@ -78,85 +109,90 @@ class SyntaxHighlighter(QObject):
         """
         before = block.previous()
         if not before.isValid():
-            return self._first
+            return self._initial_state
         stored = before.userState()
-        return self._states[stored >> 1 & STATES - 1] if stored >= 0 else LineState("body")
+        return self._states[_end_of(stored)] if stored >= 0 else LineState("body")
 
-    def _forget(self) -> None:
+    def _discard_states(self) -> None:
         block = self._field.document().firstBlock()
         while block.isValid() and block.userState() >= 0:
             block.setUserState(-1)
             block = block.next()
-        self._known = 0
-        self._sound = 0
-        self._count = self._field.document().blockCount()
-        self._more.start()
+        self._valid_end = 0
+        self._stored_end = 0
+        self._line_count = self._field.document().blockCount()
+        self._slice_timer.start()
 
-    def _change(self, at: int, _removed: int, added: int) -> None:
+    def _on_contents_change(self, position: int, _removed: int, added: int) -> None:
         document = self._field.document()
-        first, last = document.findBlock(at), document.findBlock(at + added)
-        grown, self._count = document.blockCount() - self._count, document.blockCount()
-        for edge in (first, last):
-            edge.setUserState(-1)
-        begins, ends = first.blockNumber(), last.blockNumber() if last.isValid() else self._count - 1
-        if begins < self._sound:
-            self._sound = max(begins, self._sound + grown)
-            self._settle(first, ends, grown)
-        self._known = min(self._known, self._count)
+        first, last = document.findBlock(position), document.findBlock(position + added)
+        added_lines = document.blockCount() - self._line_count
+        self._line_count = document.blockCount()
+        for block in (first, last):
+            block.setUserState(-1)
+        first_line = first.blockNumber()
+        last_line = last.blockNumber() if last.isValid() else self._line_count - 1
+        if first_line < self._stored_end:
+            self._stored_end = max(first_line, self._stored_end + added_lines)
+            self._update_changed_lines(first, last_line, added_lines)
+        self._valid_end = min(self._valid_end, self._line_count)
         if not self.done:
-            self._more.start()
+            self._slice_timer.start()
 
-    def _settle(self, first: QTextBlock, ends: int, grown: int) -> None:
+    def _update_changed_lines(self, first: QTextBlock, last_line: int, added_lines: int) -> None:
         """Update the states of the changed lines, and of later lines as far as the time limit allows."""
-        begins, waits = first.blockNumber(), self._known + grown
-        reached, converged = self._walk(first, ends, perf_counter() + KEY_PRESS_BUDGET_S)
-        if begins > self._known:  # lines above have not been processed by the timer yet
-            self._sound = self._sound if converged else min(self._sound, reached)
-        elif converged:
-            self._known = waits if reached < waits else self._sound
+        first_line, shifted_end = first.blockNumber(), self._valid_end + added_lines
+        reached = self._compute_states(first, last_line, perf_counter() + KEY_PRESS_BUDGET_S)
+        if first_line > self._valid_end:  # lines above have not been processed by the timer yet
+            if not reached.is_current:
+                self._stored_end = min(self._stored_end, reached.line)
+        elif reached.is_current:
+            self._valid_end = shifted_end if reached.line < shifted_end else self._stored_end
         else:
-            self._known = reached
-            self._sound = min(self._sound, max(reached, waits))
+            self._valid_end = reached.line
+            self._stored_end = min(self._stored_end, max(reached.line, shifted_end))
 
-    def _slice(self) -> None:
-        block = self._field.document().findBlockByNumber(self._known)
-        reached, converged = self._walk(block, self._known, perf_counter() + SLICE_S)
-        self._known = self._sound if converged else reached
+    def _process_slice(self) -> None:
+        block = self._field.document().findBlockByNumber(self._valid_end)
+        reached = self._compute_states(block, self._valid_end, perf_counter() + SLICE_S)
+        self._valid_end = self._stored_end if reached.is_current else reached.line
         self.highlight_visible()
         if not self.done:
-            self._more.start()
+            self._slice_timer.start()
 
-    def _walk(self, block: QTextBlock, min_line: int, until: float) -> tuple[int, bool]:
+    def _compute_states(self, block: QTextBlock, min_line: int, until: float) -> _Progress:
         """Compute the parser states of the lines from `block` on, at least up to line `min_line`.
 
-        Stop when the time `until` is reached. Return the next line, and whether its stored state was already correct,
-        so that later lines need no update.
+        Stop at the first later line whose stored state is correct, or when the time `until` is reached.
         """
-        number = block.blockNumber()
-        entry = self._number(self.state_before(block))
+        line = block.blockNumber()
+        start = self._index_of(self.state_before(block))
         while block.isValid():
             stored = block.userState()
-            if min_line < number < self._sound and stored >= 0 and stored >> 16 == entry:
-                return number, True
-            end = self._number(next_state(block.text(), self._states[entry]))
-            block.setUserState(entry << 16 | end << 1)
-            block, entry, number = block.next(), end, number + 1
-            if not number % 32 and perf_counter() > until:
+            if min_line < line < self._stored_end and stored >= 0 and _start_of(stored) == start:
+                return _Progress(line, is_current=True)
+            end = self._index_of(next_state(block.text(), self._states[start]))
+            block.setUserState(_pack(start, end))
+            block = block.next()
+            start = end
+            line += 1
+            if line % LINES_PER_CLOCK_CHECK == 0 and perf_counter() > until:
                 break
-        self._sound = max(self._sound, number)
-        return number, False
+        self._stored_end = max(self._stored_end, line)
+        return _Progress(line, is_current=False)
 
-    def _number(self, state: LineState) -> int:
-        if state not in self._numbers:
-            self._numbers[state] = len(self._states)
+    def _index_of(self, state: LineState) -> int:
+        """Return the index of a parser state in `_states`, adding the state if it is new."""
+        if state not in self._indexes:
+            self._indexes[state] = len(self._states)
             self._states.append(state)
-        return self._numbers[state]
+        return self._indexes[state]
 
-    def _color(self, block: QTextBlock) -> None:
-        entry = self.state_before(block)
+    def _highlight(self, block: QTextBlock) -> None:
+        start = self.state_before(block)
         text = block.text()
         ranges = []
-        for span in line_spans(text[:MAX_LINE], entry):
+        for span in line_spans(text[:MAX_LINE], start):
             if char_format := self._format(span):
                 part = QTextLayout.FormatRange()
                 # Qt counts UTF-16 code units, of which a character outside the Basic Multilingual Plane has two.
@@ -164,11 +200,9 @@ class SyntaxHighlighter(QObject):
                 part.format = char_format
                 ranges.append(part)
         stored = block.userState()
-        if stored >= 0:
-            block.setUserState(stored | 1)
-        else:
-            number = self._number(entry)
-            block.setUserState(number << 16 | self._number(next_state(text, entry)) << 1 | 1)
+        if stored < 0:
+            stored = _pack(self._index_of(start), self._index_of(next_state(text, start)))
+        block.setUserState(stored | HIGHLIGHTED)
         if ranges or block.layout().formats():
             block.layout().setFormats(ranges)
             self._field.document().markContentsDirty(block.position(), block.length())

@@ -29,13 +29,14 @@ class TextQuery(NamedTuple):
 
     def compiled(self) -> QRegularExpression:
         """Return the regular expression that finds the text."""
-        text = self.text if self.is_regex else QRegularExpression.escape(self.text)
-        text = rf"\b(?:{text})\b" if self.whole_words else text
+        pattern = self.text if self.is_regex else QRegularExpression.escape(self.text)
+        if self.whole_words:
+            pattern = rf"\b(?:{pattern})\b"
         options = QRegularExpression.PatternOption
-        flags = options.UseUnicodePropertiesOption | (
-            options.NoPatternOption if self.match_case else options.CaseInsensitiveOption
-        )
-        return QRegularExpression(f"(*LIMIT_MATCH={MATCH_LIMIT}){text}", flags)
+        flags = options.UseUnicodePropertiesOption
+        if not self.match_case:
+            flags |= options.CaseInsensitiveOption
+        return QRegularExpression(f"(*LIMIT_MATCH={MATCH_LIMIT}){pattern}", flags)
 
 
 class TextMatch(NamedTuple):
@@ -97,7 +98,7 @@ class TextSearch(QObject):
 
     def index_at(self, position: int) -> int:
         """Return the index of the first match at or after a position; the number of matches if there is none."""
-        return bisect_left(self.matches, (position,))
+        return bisect_left(self.matches, position, key=lambda match: match.position)
 
     def replacement(self, match: TextMatch, template: str) -> str:
         """Return the text that replaces a match.
@@ -160,8 +161,9 @@ class TextSearch(QObject):
                 return
             length = match.capturedLength()
             if length:
-                self.matches.append(TextMatch(start + match.capturedStart(), length, self._line, match.capturedStart()))
-            column = match.capturedEnd() + (0 if length else 1)
+                found = match.capturedStart()
+                self.matches.append(TextMatch(position=start + found, length=length, line=self._line, column=found))
+            column = match.capturedEnd() + (0 if length else 1)  # so that an empty match is not found again
 
 
 def select_match(field: QPlainTextEdit, match: TextMatch) -> None:

@@ -9,6 +9,8 @@ PAIRS: Final = {"(": ")", "[": "]", "{": "}", '"': '"', "`": "`"}
 # Typing one of these characters surrounds the selected text with the pair.
 SURROUNDING_PAIRS: Final = {**PAIRS, "*": "*", "_": "_", "'": "'"}
 CLOSING: Final = frozenset(PAIRS.values())
+OPENING_BRACKETS: Final = frozenset("([{")
+CLOSING_BRACKETS: Final = {PAIRS[bracket]: bracket for bracket in OPENING_BRACKETS}
 LIST_ITEM: Final = re.compile(r"^(\s*(?:>\s*)*)(?:([-*+])|(\d{1,9})([.)]))(\s+)(\[[ xX]\]\s+)?")
 INDENT: Final = "  "
 MAX_BRACKET_LINE: Final = 4_000  # characters; in a longer line, matching brackets are not searched
@@ -36,7 +38,7 @@ def insert_line_break(cursor: QTextCursor, *, continue_lists: bool) -> None:
 
     With `continue_lists`, a line break in a list item begins the next item, and in an empty item ends the list.
     """
-    line, at = _place(cursor)
+    line, at = _cursor_place(cursor)
     item = LIST_ITEM.match(line) if continue_lists else None
     cursor.beginEditBlock()
     if item and not cursor.hasSelection() and at >= item.end():
@@ -47,8 +49,8 @@ def insert_line_break(cursor: QTextCursor, *, continue_lists: bool) -> None:
             cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
             cursor.removeSelectedText()
     else:
-        indent = line[: len(line) - len(line.lstrip(" \t"))][:at]
-        cursor.insertText("\n" + indent)
+        indentation = line[: len(line) - len(line.lstrip(" \t"))]
+        cursor.insertText("\n" + indentation[:at])
     cursor.endEditBlock()
 
 
@@ -64,7 +66,7 @@ def type_character(cursor: QTextCursor, char: str) -> bool:
     """
     if cursor.hasSelection():
         return _surround_selection(cursor, char)
-    line, index = _place(cursor)
+    line, index = _cursor_place(cursor)
     following, previous = line[index : index + 1], line[index - 1 : index] if index else ""
     if char in CLOSING and following == char:
         cursor.movePosition(QTextCursor.MoveOperation.Right)
@@ -91,7 +93,7 @@ def _surround_selection(cursor: QTextCursor, char: str) -> bool:
 
 def delete_empty_pair(cursor: QTextCursor) -> bool:
     """If the cursor is within an empty pair of brackets or quotes, delete both; return whether it was."""
-    line, at = _place(cursor)
+    line, at = _cursor_place(cursor)
     if cursor.hasSelection() or not at or PAIRS.get(line[at - 1]) != line[at : at + 1]:
         return False
     cursor.beginEditBlock()
@@ -103,7 +105,7 @@ def delete_empty_pair(cursor: QTextCursor) -> bool:
 
 def indent(cursor: QTextCursor) -> None:
     """Indent the selected lines, or a list item if the cursor is at its beginning; otherwise insert spaces."""
-    blocks = _lines(cursor)
+    blocks = _selected_lines(cursor)
     item = LIST_ITEM.match(cursor.block().text())
     if not cursor.hasSelection() and not (item and cursor.positionInBlock() <= item.end()):
         cursor.insertText(INDENT)
@@ -122,7 +124,7 @@ def outdent(cursor: QTextCursor) -> None:
     """Unindent the selected lines or the current one."""
     cursor.beginEditBlock()
     edit = QTextCursor(cursor.document())
-    for number in _lines(cursor):
+    for number in _selected_lines(cursor):
         block = cursor.document().findBlockByNumber(number)
         text = block.text()
         edit.setPosition(block.position())
@@ -134,23 +136,28 @@ def outdent(cursor: QTextCursor) -> None:
 
 def bracket_pair(cursor: QTextCursor) -> BracketPair | None:
     """Return the bracket at the cursor and its counterpart; None without both in the line."""
-    line, start, at = cursor.block().text(), cursor.block().position(), cursor.positionInBlock()
+    line, start, column = cursor.block().text(), cursor.block().position(), cursor.positionInBlock()
     if not line.isascii() or len(line) > MAX_BRACKET_LINE:
         return None  # positions in Qt (UTF-16 code units) would differ from string indexes
-    for index in (at - 1, at):
+    for index in (column - 1, column):
         char = line[index] if 0 <= index < len(line) else " "
-        if char in "([{":
-            other = _counterpart(line, index, char, PAIRS[char], 1)
-        elif char in ")]}":
-            other = _counterpart(line, index, char, {end: begin for begin, end in PAIRS.items()}[char], -1)
+        if char in OPENING_BRACKETS:
+            counterpart = _find_counterpart(line, index, PAIRS[char], step=1)
+        elif char in CLOSING_BRACKETS:
+            counterpart = _find_counterpart(line, index, CLOSING_BRACKETS[char], step=-1)
         else:
             continue
-        if other >= 0:
-            return BracketPair(start + index, start + other)
+        if counterpart >= 0:
+            return BracketPair(start + index, start + counterpart)
     return None
 
 
-def _counterpart(line: str, index: int, char: str, other: str, step: int) -> int:
+def _find_counterpart(line: str, index: int, other: str, *, step: int) -> int:
+    """Return the index of the counterpart `other` of the bracket at an index, searched forward or (-1) backward.
+
+    -1 if the line does not contain it.
+    """
+    char = line[index]
     depth = 0
     while 0 <= index < len(line):
         depth += (line[index] == char) - (line[index] == other)
@@ -160,7 +167,7 @@ def _counterpart(line: str, index: int, char: str, other: str, step: int) -> int
     return -1
 
 
-def _place(cursor: QTextCursor) -> CursorPlace:
+def _cursor_place(cursor: QTextCursor) -> CursorPlace:
     line, position = cursor.block().text(), cursor.positionInBlock()
     if line.isascii():
         return CursorPlace(line, position)
@@ -168,7 +175,8 @@ def _place(cursor: QTextCursor) -> CursorPlace:
     return CursorPlace(line, len(before))
 
 
-def _lines(cursor: QTextCursor) -> range:
+def _selected_lines(cursor: QTextCursor) -> range:
+    """Return the numbers of the lines that the selection covers, or that of the cursor's line."""
     document = cursor.document()
     first, last = document.findBlock(cursor.selectionStart()), document.findBlock(cursor.selectionEnd())
     ends_at_line_start = cursor.hasSelection() and cursor.selectionEnd() == last.position() and last != first

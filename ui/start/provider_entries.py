@@ -101,7 +101,7 @@ class ApiKeyEntry(StartEntry):
         return self.tr("{names} and {more} more; add other providers in Settings").format(names=names, more=unnamed)
 
     def _ask(self) -> None:
-        providers = [(offer.name, offer.title) for offer in self._without_key]
+        providers = {offer.name: offer.title for offer in self._without_key}
         dialog = ApiKeyDialog(self._look, providers, self)
         dialog.submitted.connect(self.api_key_entered)
         dialog.open()

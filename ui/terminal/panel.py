@@ -5,7 +5,7 @@ running.
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from PySide6.QtCore import QModelIndex, QTimer, Signal
+from PySide6.QtCore import QMargins, QModelIndex, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QListView, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
@@ -118,7 +118,7 @@ class TerminalPanel(QWidget):
         actions.addWidget(self._open)
         actions.addStretch(1)
         left_column.addLayout(actions)
-        header = CompactRow((14, 7, 12, 7))
+        header = CompactRow(QMargins(14, 7, 12, 7))
         header.row.addWidget(self._command, 1)
         for widget in (self._result, self._copy, self._show, self._stop):
             header.row.addWidget(widget)
@@ -130,7 +130,7 @@ class TerminalPanel(QWidget):
         right_column.addWidget(hairline())
         right_column.addWidget(self._text, 1)
         right_column.addWidget(self._note)
-        self.splitter = horizontal_splitter(left, right, (LIST_WIDTH, 700))
+        self.splitter = horizontal_splitter(left, right, left_width=LIST_WIDTH, right_width=700)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.splitter)
         self._stack.addWidget(self._empty)

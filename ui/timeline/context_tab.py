@@ -19,12 +19,14 @@ from ui.widgets.item_list import ITEM_ROLE, AnyIndex, ItemDelegate, ItemListMode
 from ui.widgets.labels import label
 from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_selection
 
-SEARCHED_ROWS: Final = 60
+SEARCHED_ROWS: Final = 60  # rows before a step in which the request that led to it is searched
 DOT: Final = 8
 EDGE: Final = 16
 
 
 class ItemStyle(NamedTuple):
+    """The label of a category of items, and the name of its color in the theme."""
+
     label: str
     token: str
 
@@ -66,11 +68,9 @@ class ContextItemModel(ItemListModel[ContextItem]):
 
 
 def style_of(item: ContextItem) -> ItemStyle:
-    return (
-        RESULT_STYLE
-        if item.category.startswith(RESULTS_PREFIX)
-        else ITEM_STYLES.get(item.category, ITEM_STYLES["harness"])
-    )
+    if item.category.startswith(RESULTS_PREFIX):
+        return RESULT_STYLE
+    return ITEM_STYLES.get(item.category, ITEM_STYLES["harness"])
 
 
 class ContextItemDelegate(ItemDelegate):
@@ -94,6 +94,13 @@ class ContextItemDelegate(ItemDelegate):
         draw_line(painter, text_rect.adjusted(name_width, 0, 0, 0), item.description, fonts.second, theme.second)
 
 
+class _RequestKey(NamedTuple):
+    """A model request. Its `seq` is 0 if no request is shown."""
+
+    session: str = ""
+    seq: int = 0
+
+
 class ContextTab(QWidget):
     """Shows the items of a model request.
 
@@ -105,7 +112,7 @@ class ContextTab(QWidget):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._displayed: tuple[str, int] = ("", 0)
+        self._shown = _RequestKey()
         self.setObjectName("step.context")
         self._head = label("", look.fonts.second, "second", name="step.context.head", wrap=True)
         self._model = ContextItemModel(self)
@@ -129,16 +136,17 @@ class ContextTab(QWidget):
 
     def load(self, session: str, seq: int) -> None:
         """Show the items of the request with this sequence number. They are requested unless they are shown already."""
-        if self._displayed == (session, seq):
+        request = _RequestKey(session, seq)
+        if self._shown == request:
             return
-        self._displayed = (session, seq)
+        self._shown = request
         self._model.show(())
         self._head.setText(self.tr("Loading…"))
         self.items_requested.emit(session, seq)
 
     def show_items(self, session: str, seq: int, items: Sequence[ContextItem]) -> None:
         """Show the items of a request. Ignored if the user has selected another request since they were requested."""
-        if self._displayed != (session, seq):
+        if self._shown != _RequestKey(session, seq):
             return
         self._model.show(items)
         total_tokens = amount(sum(item.tokens for item in items))
@@ -149,7 +157,7 @@ class ContextTab(QWidget):
         self._list.scrollToBottom()
 
     def clear(self) -> None:
-        self._displayed = ("", 0)
+        self._shown = _RequestKey()
         self._model.show(())
 
     def restyle(self, look: Look) -> None:

@@ -59,28 +59,33 @@ class EmbeddedWidgets:
 
     def place_widgets(self, view: QTableView) -> VisibleRows:
         """Place the widgets of the rows on screen, hide all other widgets, and return which rows are on screen."""
-        columns, heights = self._painter.columns(view.viewport().width()), self._painter.heights
+        heights = self._painter.heights
         reply_rects: dict[int, QRect] = {}
         card_rects: dict[int, QRect] = {}
-        first = view.rowAt(0)
-        positions = list(self._visible_positions(view, first))
-        steps = [self._rows.step_at(position) for position in positions]
-        for position, step in zip(positions, steps, strict=True):
+        first = last = view.rowAt(0)
+        in_progress = False
+        for position in self._visible_positions(view, first):
+            last = position
+            step = self._rows.step_at(position)
+            in_progress = in_progress or _is_in_progress(step)
             if step and step.depth:
                 continue  # the rows of sub-agents have no widgets
             row = step.row if step else DRAFT
-            y, row_height = view.rowViewportPosition(position), view.rowHeight(position)
             if step is None or kind_style(step.kind).shape == "reply":
                 if row in self._replies.shown:
-                    height = row_height - heights.reply_above - heights.reply_below
-                    reply_rects[row] = QRect(columns.text, y + heights.reply_above, columns.text_width, height)
+                    reply_rects[row] = self._widget_rect(view, position, heights.reply_above, heights.reply_below)
             elif row in self.end_cards.shown:
-                height = row_height - MARGIN_ABOVE - MARGIN_BELOW
-                card_rects[row] = QRect(columns.text, y + MARGIN_ABOVE, columns.text_width, height)
+                card_rects[row] = self._widget_rect(view, position, MARGIN_ABOVE, MARGIN_BELOW)
         self._replies.place_replies(reply_rects)
         self.end_cards.place_cards(card_rects)
         self._order_focus(view, reply_rects, card_rects)
-        return VisibleRows(first, positions[-1] if positions else first, any(map(_is_in_progress, steps)))
+        return VisibleRows(first=first, last=last, in_progress=in_progress)
+
+    def _widget_rect(self, view: QTableView, position: int, above: int, below: int) -> QRect:
+        """Return where the widget of a row is placed, with `above` and `below` as its vertical margins."""
+        columns = self._painter.columns(view.viewport().width())
+        top = view.rowViewportPosition(position) + above
+        return QRect(columns.text, top, columns.text_width, view.rowHeight(position) - above - below)
 
     def _visible_positions(self, view: QTableView, first: int) -> Iterator[int]:
         """Yield the positions on screen, including hidden rows between them."""

@@ -41,15 +41,15 @@ class RunFindBar(QWidget):
         self._look = look
         self._rows = rows
         self._session = ""
-        self._index = -1
-        self._hits: list[int] = []
+        self._matches: list[int] = []  # sequence numbers of the matching events
+        self._index = -1  # index of the current match; -1 for none
         self._debounce = QTimer(self, interval=DEBOUNCE_MS, singleShot=True)
         self._debounce.timeout.connect(self._search)
         self.setObjectName("run.find")
-        self._open = Button(
+        self._open_button = Button(
             look, self.tr("Find in run"), name="run.find.open", tone="quiet", icon="search", hint="Ctrl+F"
         )
-        self._open.clicked.connect(self.open)
+        self._open_button.clicked.connect(self.open)
         self._field = QLineEdit()
         self._field.setObjectName("run.find.words")
         self._field.setPlaceholderText(self.tr("Find in run"))
@@ -58,19 +58,25 @@ class RunFindBar(QWidget):
         self._field.setFixedWidth(look.size(200))
         self._field.textChanged.connect(lambda _: self._debounce.start())
         self._field.installEventFilter(self)
-        self._count = label("", look.fonts.second, "second", name="run.find.count")
-        self._previous = tool_button("run.find.previous", self.tr("Previous match (Shift+Enter)"))
-        self._previous.clicked.connect(lambda: self.step_match(-1))
-        self._next = tool_button("run.find.next", self.tr("Next match (Enter)"))
-        self._next.clicked.connect(lambda: self.step_match(1))
-        self._close = tool_button("run.find.close", self.tr("Close (Esc)"))
-        self._close.clicked.connect(self.close_field)
-        self._field_parts = (self._field, self._count, self._previous, self._next, self._close)
+        self._count_label = label("", look.fonts.second, "second", name="run.find.count")
+        self._previous_button = tool_button("run.find.previous", self.tr("Previous match (Shift+Enter)"))
+        self._previous_button.clicked.connect(lambda: self.step_match(-1))
+        self._next_button = tool_button("run.find.next", self.tr("Next match (Enter)"))
+        self._next_button.clicked.connect(lambda: self.step_match(1))
+        self._close_button = tool_button("run.find.close", self.tr("Close (Esc)"))
+        self._close_button.clicked.connect(self.close_field)
+        self._field_parts = (
+            self._field,
+            self._count_label,
+            self._previous_button,
+            self._next_button,
+            self._close_button,
+        )
         self._set_icons()
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        for part in (self._open, *self._field_parts):
+        for part in (self._open_button, *self._field_parts):
             layout.addWidget(part)
         self._show_field(False)
 
@@ -79,7 +85,7 @@ class RunFindBar(QWidget):
         if session != self._session:
             self._session = session
             self._index = -1
-            self._hits = []
+            self._matches = []
             if self._field.isVisible() and self._field.text():
                 self._debounce.start()
 
@@ -99,9 +105,9 @@ class RunFindBar(QWidget):
         self.matches_cleared.emit()
         self.closed.emit()
 
-    def set_icon_only(self, short: bool) -> None:
-        """Show the button without its text, for narrow windows."""
-        self._open.set_icon_only(short)
+    def set_icon_only(self, icon_only: bool) -> None:
+        """Set whether the button is shown without its text, as in narrow windows."""
+        self._open_button.set_icon_only(icon_only)
 
     def step_match(self, by: int) -> None:
         """Go to the next (1) or previous (-1) match, wrapping around."""
@@ -109,25 +115,25 @@ class RunFindBar(QWidget):
             self._debounce.stop()
             self._search()
             return
-        if not self._hits:
+        if not self._matches:
             return
-        self._index = (self._index + by) % len(self._hits)
+        self._index = (self._index + by) % len(self._matches)
         self._update_count()
-        row = self._rows.row_of(self._session, self._hits[self._index])
+        row = self._rows.row_of(self._session, self._matches[self._index])
         if row is not None:
             self.match_selected.emit(row, self._field.text())
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self._open.restyle(look)
+        self._open_button.restyle(look)
         self._field.setFixedWidth(look.size(200))
-        self._count.setFont(look.fonts.second)
+        self._count_label.setFont(look.fonts.second)
         self._set_icons()
 
     def _search(self) -> None:
-        self._hits = self._rows.search_in_session(self._session, self._field.text())
+        self._matches = self._rows.search_in_session(self._session, self._field.text())
         self._index = -1
-        if self._hits:
+        if self._matches:
             self.step_match(1)
         else:
             self._update_count()
@@ -136,23 +142,27 @@ class RunFindBar(QWidget):
     def _update_count(self) -> None:
         if not self._field.text().strip():
             text = ""
-        elif not self._hits:
+        elif not self._matches:
             text = self.tr("No matches")
         else:
-            count = f"{len(self._hits):,}" + ("+" if len(self._hits) >= MAX_MATCHES else "")
+            count = f"{len(self._matches):,}" + ("+" if len(self._matches) >= MAX_MATCHES else "")
             text = self.tr("{} of {}").format(self._index + 1, count)
-        if text and text != self._count.text():
+        if text and text != self._count_label.text():
             announce(self, text)
-        self._count.setText(text)
-        for button in (self._previous, self._next):
-            button.setEnabled(len(self._hits) > 1)
+        self._count_label.setText(text)
+        for button in (self._previous_button, self._next_button):
+            button.setEnabled(len(self._matches) > 1)
 
     def _set_icons(self) -> None:
-        for button, name in ((self._previous, "chevron-up"), (self._next, "chevron-down"), (self._close, "x")):
+        for button, name in (
+            (self._previous_button, "chevron-up"),
+            (self._next_button, "chevron-down"),
+            (self._close_button, "x"),
+        ):
             set_icon(button, name, self._look.theme.second, self._look.size(16))
 
     def _show_field(self, visible: bool) -> None:
-        self._open.setVisible(not visible)
+        self._open_button.setVisible(not visible)
         for widget in self._field_parts:
             widget.setVisible(visible)
 

@@ -20,10 +20,18 @@ from ui.widgets.tooltip import tooltip_text
 ICON: Final = 14
 GAP: Final = 16
 MIN_FOLDER_WIDTH: Final = 110  # pixels; if less would remain for the folder, other facts are left out
-DROP_ORDER: Final = ("footprints", "git-branch", "coins", "cpu")
+FOLDER_ICON: Final = "folder"
+BRANCH_ICON: Final = "git-branch"
+MODEL_ICON: Final = "cpu"
+DURATION_ICON: Final = "timer"
+TURNS_ICON: Final = "footprints"
+USAGE_ICON: Final = "coins"
+DROP_ORDER: Final = (TURNS_ICON, BRANCH_ICON, USAGE_ICON, MODEL_ICON)
 
 
 class HeaderFact(NamedTuple):
+    """A fact as text. Its icon also identifies which fact it is."""
+
     icon: str
     text: str
 
@@ -40,16 +48,16 @@ def header_facts(row: SessionRow, duration_us: int, branch: str = "") -> list[He
     turns = f"{row.turns} {translate('turn' if row.turns == 1 else 'turns')}" if row.turns else ""
     if row.status in ACTIVE_STATUSES and row.max_turns:
         turns = f"{translate('turn')} {row.turns} {translate('of')} {row.max_turns}"
-    spent = f"{amount(row.tokens)} {translate('tok')}" if row.tokens else ""
-    if spent and row.cost:
-        spent += f" · {money(row.cost)}"
+    usage = f"{amount(row.tokens)} {translate('tok')}" if row.tokens else ""
+    if usage and row.cost:
+        usage += f" · {money(row.cost)}"
     facts = [
-        HeaderFact("folder", visible(short_folder(row.folder, str(Path.home())))),
-        HeaderFact("git-branch", visible(branch)),
-        HeaderFact("cpu", visible(row.model)),
-        HeaderFact("timer", duration(duration_us)),
-        HeaderFact("footprints", turns),
-        HeaderFact("coins", spent),
+        HeaderFact(FOLDER_ICON, visible(short_folder(row.folder, str(Path.home())))),
+        HeaderFact(BRANCH_ICON, visible(branch)),
+        HeaderFact(MODEL_ICON, visible(row.model)),
+        HeaderFact(DURATION_ICON, duration(duration_us)),
+        HeaderFact(TURNS_ICON, turns),
+        HeaderFact(USAGE_ICON, usage),
     ]
     return [fact for fact in facts if fact.text]
 
@@ -102,12 +110,16 @@ class FactLine(ThemedWidget):
             return sum(widths) + GAP * (len(widths) - 1) - available_width
 
         if overflow() > 0:
-            facts = [fact._replace(text=fact.text.rpartition("/")[2]) if fact.icon == "cpu" else fact for fact in facts]
-        for name in DROP_ORDER:
+            facts = [_without_provider(fact) if fact.icon == MODEL_ICON else fact for fact in facts]
+        for icon in DROP_ORDER:
             folder_width = width_of(facts[0]) if facts else 0
             if overflow() - max(0, folder_width - min_width) > 0:
-                facts = [fact for fact in facts if fact.icon != name]
+                facts = [fact for fact in facts if fact.icon != icon]
         fitted = [FittedFact(fact, width_of(fact)) for fact in facts]
         if fitted:
             fitted[0] = fitted[0]._replace(width=fitted[0].width - max(0, overflow()))
         return fitted
+
+
+def _without_provider(model: HeaderFact) -> HeaderFact:
+    return model._replace(text=model.text.rpartition("/")[2])

@@ -22,7 +22,7 @@ MAX_OUTPUT_BYTES = 256 * 1024  # bytes kept of the output of each running comman
 TAIL_BYTES = 16 * 1024  # bytes at the end of an output in which its last lines are searched
 TAIL_LINES = 12
 REASONING_CHARS = 600  # characters shown of the reasoning in progress, counted from its end
-MAX_REPLY = 256 * 1024  # characters kept of a reply in progress, because a faulty provider could stream forever
+MAX_REPLY_CHARS = 256 * 1024  # characters kept of a reply in progress, because a faulty provider could stream forever
 
 
 class PrintedOutput:
@@ -44,6 +44,8 @@ class PrintedOutput:
 
 
 class CallKey(NamedTuple):
+    """A tool call; the IDs of calls are unique only within a session."""
+
     session: str
     call: str
 
@@ -74,20 +76,20 @@ class LiveOutput:
             elif isinstance(update, JournalUpdate):
                 self.apply_event(update.session.id, update.entry.event)
 
-    def apply_live_update(self, draft: LiveUpdate) -> None:
-        name = draft.session
-        if draft.call:
-            self._printed.setdefault(CallKey(name, draft.call), PrintedOutput()).append(draft.output)
-        elif draft.ended:
-            self._end_reply(name)
-        elif draft.activity:
-            self._activities[name] = draft.activity
-        elif draft.reasoning and name not in self._replies:
-            self._reasoning[name] = (self._reasoning.get(name, "") + draft.reasoning)[-REASONING_CHARS:]
-        if draft.text:
-            reply = self._replies.get(name, "")
-            if len(reply) < MAX_REPLY:  # the event with the finished reply will contain the whole text
-                self._replies[name] = (reply + draft.text)[:MAX_REPLY]
+    def apply_live_update(self, update: LiveUpdate) -> None:
+        session = update.session
+        if update.call:
+            self._printed.setdefault(CallKey(session, update.call), PrintedOutput()).append(update.output)
+        elif update.ended:
+            self._end_reply(session)
+        elif update.activity:
+            self._activities[session] = update.activity
+        elif update.reasoning and session not in self._replies:
+            self._reasoning[session] = (self._reasoning.get(session, "") + update.reasoning)[-REASONING_CHARS:]
+        if update.text:
+            reply = self._replies.get(session, "")
+            if len(reply) < MAX_REPLY_CHARS:  # the event with the finished reply will contain the whole text
+                self._replies[session] = (reply + update.text)[:MAX_REPLY_CHARS]
 
     def apply_event(self, session: str, event: SessionEvent) -> None:
         """Discard the streamed text that an event has made obsolete."""
@@ -118,8 +120,9 @@ class LiveOutput:
         """
         if text := self.reply_text(session):
             return text
-        reasoning = self._reasoning.get(session, "").strip()
-        if len(self._reasoning.get(session, "")) == REASONING_CHARS:
+        stored = self._reasoning.get(session, "")
+        reasoning = stored.strip()
+        if len(stored) == REASONING_CHARS:  # the beginning is missing, and the first word may be incomplete
             reasoning = "…" + reasoning[reasoning.find(" ") + 1 :]
         return "\n".join(f"> {line}" for line in reasoning.splitlines())
 

@@ -1,34 +1,53 @@
 """The minimap: the whole session on a time axis, with one lane per kind of step and a frame around the visible rows."""
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent, QWheelEvent
+from PySide6.QtGui import (
+    QColor,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QWidget
 
-from core.domain.clock import Clock, now
+from core.domain.clock import SECOND, Clock, now
 from core.domain.steps import OPEN_STATUSES
 from core.store.row_sampling import RowSample
 from core.timeline.time_axis import TimeAxis
 from ui.base.step_presentation import kind_style
 from ui.style.theme import Look, blend
 
+# The lanes from top to bottom, by the color of a step. Any other color is painted in the last lane.
 LANES: Final = {"thinking": 0, "done": 1, "command": 2, "network": 3, "agent": 3, "learned": 4, "failed": 4}
 LANE_COUNT: Final = 5
-NO_LANE: Final = frozenset({"run", "end", "user", "reply", "rating", "fork", "notice"})
+KINDS_WITHOUT_MARK: Final = frozenset({"run", "end", "user", "reply", "rating", "fork", "notice"})
 HEIGHT: Final = 55
 EDGE: Final = 16
 INSET: Final = 8
 BAR_HEIGHT: Final = 6
 MAX_CACHED: Final = 8
-PER_PIXEL: Final = 1
-REDRAW_AFTER: Final = 1_000_000  # microseconds between two redraws while a run is in progress
+REDRAW_INTERVAL: Final = SECOND  # while a run is in progress
+RECENT_MARKS: Final = 40  # marks, from the end, among which a step in progress is searched
 
 
 class SampleSource(Protocol):
     """The data source of the minimap; implemented by the store's reader."""
 
     def sample(self, session: str, count: int, limit: int) -> list[RowSample]: ...
+
+
+class _FramedRows(NamedTuple):
+    """The first and the last row on screen."""
+
+    first: int = 0
+    last: int = 0
 
 
 class _PictureKey(NamedTuple):
@@ -68,7 +87,7 @@ class Minimap(QAbstractSlider):
         self._marks: list[RowSample] = []
         self._picture = QPixmap()
         self._cache: dict[_PictureKey, _Picture] = {}
-        self._seen = (0, 0)
+        self._framed = _FramedRows()
         self.setObjectName("run.strip")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -78,22 +97,25 @@ class Minimap(QAbstractSlider):
 
     def show_rows(self, session: str, count: int, *, in_progress: bool = False) -> None:
         """Show the rows of a session; while a run is in progress, redraw at most once a second."""
-        other_session = session != self._session
-        if other_session or not in_progress or self._clock() - self._drawn_at >= REDRAW_AFTER:
-            self._session, self._count = session, count
-            self._read(in_progress=in_progress)
+        is_recent = self._clock() - self._drawn_at < REDRAW_INTERVAL
+        if session == self._session and in_progress and is_recent:
+            return
+        self._session, self._count = session, count
+        self._read(in_progress=in_progress)
 
     def frame_rows(self, first: int, last: int) -> None:
         """Frame the rows from `first` to `last`, which are on screen."""
-        if (first, last) != self._seen:
-            self._seen = (first, last)
-            text = self.tr("Minimap: rows {} to {} of {} are visible")
-            count = max(self._count, last + 1)
-            self.setAccessibleName(text.format(first + 1, last + 1, count))
-            with QSignalBlocker(self):  # the rows are there already
-                self.setRange(0, count - 1)
-                self.setValue(first)
-            self.update()
+        framed = _FramedRows(first, last)
+        if framed == self._framed:
+            return
+        self._framed = framed
+        text = self.tr("Minimap: rows {} to {} of {} are visible")
+        count = max(self._count, last + 1)
+        self.setAccessibleName(text.format(first + 1, last + 1, count))
+        with QSignalBlocker(self):  # the rows are there already
+            self.setRange(0, count - 1)
+            self.setValue(first)
+        self.update()
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -106,18 +128,22 @@ class Minimap(QAbstractSlider):
         return self._axis
 
     def _read(self, *, in_progress: bool = False) -> None:
+        """Read the marks of the session, unless a picture of them is cached. A run in progress is always read again."""
         self._drawn_at = self._clock()
-        key = self._key()
-        if key in self._cache and not in_progress:
-            self._marks, self._axis, self._picture = self._cache[key]
+        cached = self._cache.get(self._key())
+        if cached and not in_progress:
+            self._marks = cached.marks
+            self._axis = cached.axis
+            self._picture = cached.pixmap
             self.update()
             return
         plot_width = max(100, self.width() - 2 * EDGE)
-        samples = self._rows.sample(self._session, self._count, PER_PIXEL * plot_width) if self._session else []
-        self._marks = [mark for mark in samples if mark.kind not in NO_LANE]
+        samples = self._rows.sample(self._session, self._count, plot_width) if self._session else []
+        self._marks = [mark for mark in samples if mark.kind not in KINDS_WITHOUT_MARK]
         ended = max((mark.ended_at or mark.started_at for mark in self._marks), default=0)
-        open_end = any(mark.status in {"running", "waiting"} and not mark.ended_at for mark in self._marks[-40:])
-        self._axis = TimeAxis.of(self._marks, self._drawn_at if open_end else ended)
+        recent_marks = self._marks[-RECENT_MARKS:]
+        is_open = any(mark.status in {"running", "waiting"} and not mark.ended_at for mark in recent_marks)
+        self._axis = TimeAxis.of(self._marks, self._drawn_at if is_open else ended)
         self._picture = QPixmap()
         self.update()
 
@@ -138,24 +164,34 @@ class Minimap(QAbstractSlider):
         with QPainter(picture) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            plot_width = self.width() - 2 * EDGE
-            lane_distance = (self.height() - 2 * INSET - BAR_HEIGHT) / (LANE_COUNT - 1)
-            brushes = {name: blend(theme.color(name), theme.panel, 0.9) for name in LANES}
+            fills = {token: blend(theme.color(token), theme.panel, 0.9) for token in LANES}
             for mark in self._marks:
-                token = kind_style(mark.kind).token
-                token = "failed" if mark.status == "failed" else token
-                x = EDGE + plot_width * self._axis.position_of_time(mark.started_at)
-                ended = mark.ended_at or (self._drawn_at if mark.status in OPEN_STATUSES else mark.started_at)
-                width = max(3.0, EDGE + plot_width * self._axis.position_of_time(ended) - x)
-                if token == "waiting":
-                    painter.setBrush(blend(theme.waiting, theme.panel, 0.16))
-                    painter.drawRoundedRect(QRectF(x, INSET - 1, width, self.height() - 2 * INSET + 2), 3, 3)
-                    painter.fillRect(QRectF(x, 2, 2, self.height() - 4), theme.waiting)
-                    continue
-                top = INSET + LANES.get(token, LANE_COUNT - 1) * lane_distance
-                painter.setBrush(brushes.get(token) or blend(theme.color(token), theme.panel, 0.9))
-                painter.drawRoundedRect(QRectF(x, top, width, BAR_HEIGHT), min(2.5, width / 2), 2.5)
+                self._paint_mark(painter, mark, fills)
         return picture
+
+    def _paint_mark(self, painter: QPainter, mark: RowSample, fills: Mapping[str, QColor]) -> None:
+        """Paint a step in its lane; a step that waits for the user is painted across all lanes.
+
+        `fills` are the colors of the lanes, computed once for all marks.
+        """
+        theme = self._look.theme
+        token = "failed" if mark.status == "failed" else kind_style(mark.kind).token
+        ended = mark.ended_at or (self._drawn_at if mark.status in OPEN_STATUSES else mark.started_at)
+        x = self._x_of(self._axis.position_of_time(mark.started_at))
+        width = max(3.0, self._x_of(self._axis.position_of_time(ended)) - x)
+        if token == "waiting":
+            painter.setBrush(blend(theme.waiting, theme.panel, 0.16))
+            painter.drawRoundedRect(QRectF(x, INSET - 1, width, self.height() - 2 * INSET + 2), 3, 3)
+            painter.fillRect(QRectF(x, 2, 2, self.height() - 4), theme.waiting)
+            return
+        lane_distance = (self.height() - 2 * INSET - BAR_HEIGHT) / (LANE_COUNT - 1)
+        top = INSET + LANES.get(token, LANE_COUNT - 1) * lane_distance
+        painter.setBrush(fills.get(token) or blend(theme.color(token), theme.panel, 0.9))
+        painter.drawRoundedRect(QRectF(x, top, width, BAR_HEIGHT), min(2.5, width / 2), 2.5)
+
+    def _x_of(self, position: float) -> float:
+        """Return the x coordinate of a position on the axis, from 0 to 1."""
+        return EDGE + (self.width() - 2 * EDGE) * position
 
     def _request_row_at(self, x: float) -> None:
         plot_width = max(1, self.width() - 2 * EDGE)
@@ -180,9 +216,8 @@ class Minimap(QAbstractSlider):
             painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
             if not self._marks:
                 return
-            plot_width = self.width() - 2 * EDGE
-            left = EDGE + plot_width * self._axis.position_of_row(self._seen[0]) - 3
-            right = EDGE + plot_width * self._axis.position_of_row(self._seen[1] + 1) + 3
+            left = self._x_of(self._axis.position_of_row(self._framed.first)) - 3
+            right = self._x_of(self._axis.position_of_row(self._framed.last + 1)) + 3
             box = QRectF(left + 0.5, 2.5, max(10.0, right - left), self.height() - 6)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             fill = theme.accent
@@ -204,7 +239,7 @@ class Minimap(QAbstractSlider):
         event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        first, last = self._seen
+        first, last = self._framed
         page = max(1, last - first)
         keys = {
             Qt.Key.Key_Left: first - page // 2,

@@ -24,13 +24,13 @@ class NestedRows(QAbstractTableModel):
         super().__init__(parent)
         self._rows = rows
 
-    def _begin(self, session: str, count: int) -> None:
+    def _reset(self, session: str, count: int) -> None:
         self.session = session
         self._count = count
         self._pages = StepPages(self._rows, session)
         self._folds = Folds()
         self._nests = NestLayout(session, self._folds)
-        self._family = SubAgentSessions(self._rows.children, self._rows.session)
+        self._sub_agents = SubAgentSessions(self._rows.children, self._rows.session)
         self._delegating_rows: dict[str, RowAddress] = {}
         self._auto_expanded: set[str] = set()
 
@@ -105,7 +105,7 @@ class NestedRows(QAbstractTableModel):
         if step is None or step.kind != "delegate":
             return None
         address = self.address_at(position)
-        child = self._family.session_of(address.session, step.key)
+        child = self._sub_agents.session_of(address.session, step.key)
         if child is None or not child.rows:
             return None
         return self._nests.below(address) is not None
@@ -123,7 +123,7 @@ class NestedRows(QAbstractTableModel):
 
         If the view follows new rows (`at_tail`), expand the sub-agent when it starts, and collapse it when it ends.
         """
-        self._family.update(row)
+        self._sub_agents.update(row)
         nest = self._nests.of_session(row.id)
         if nest and steps:
             self._update_nest(nest, steps)
@@ -132,11 +132,13 @@ class NestedRows(QAbstractTableModel):
         if anchor is None or position is None:
             return
         self._changed(position)
-        going = row.status in OPEN_STATUSES
-        if at_tail and going and row.id not in self._auto_expanded and row.rows and nest is None:
+        if not at_tail:
+            return
+        is_active, was_expanded = row.status in OPEN_STATUSES, row.id in self._auto_expanded
+        if is_active and row.rows and nest is None and not was_expanded:
             self._open(anchor)
             self._auto_expanded.add(row.id)
-        elif at_tail and not going and nest and row.id in self._auto_expanded:
+        elif not is_active and nest and was_expanded:
             self._auto_expanded.discard(row.id)
             self._close(nest)
 
@@ -159,7 +161,7 @@ class NestedRows(QAbstractTableModel):
 
     def _open(self, anchor: RowAddress) -> None:
         step, position = self._step(anchor), self.position_of(anchor.row, anchor.session)
-        child = self._family.session_of(anchor.session, step.key) if step else None
+        child = self._sub_agents.session_of(anchor.session, step.key) if step else None
         if step is None or position is None or child is None or not child.rows or self._nests.below(anchor):
             return
         self.beginInsertRows(QModelIndex(), position + 1, position + child.rows)
@@ -176,7 +178,7 @@ class NestedRows(QAbstractTableModel):
             self._nests.close(nest)
             self.endRemoveRows()
             for closed_nest in closed_nests:
-                self._family.forget(closed_nest.session)
+                self._sub_agents.forget(closed_nest.session)
             self._changed(position)
 
     def _update_nest(self, nest: Nest, steps: Sequence[Step]) -> None:

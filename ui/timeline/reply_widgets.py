@@ -56,35 +56,36 @@ class ReplyText(QTextBrowser):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the timeline opens the menu of the row instead
         self.setAccessibleName(self.tr("Reply"))
         self.setDocument(SafeDocument(self))
-        self._flow = MarkdownStream(self.document(), look, file_links=True, images=images)
-        self._copies: list[QToolButton] = []
-        self._rests_until = 0.0
+        self._markdown = MarkdownStream(self.document(), look, file_links=True, images=images)
+        self._copy_buttons: list[QToolButton] = []
+        self._paused_until = 0.0
         self._highlighted = ""
         self._fitted_width = 0  # the width in pixels to which images were last reduced
-        self.anchorClicked.connect(self._follow)
+        self.anchorClicked.connect(self._on_anchor_clicked)
 
     def set_markdown(self, text: str, *, finished: bool) -> None:
         """Show `text`. While `finished` is false, only its last block is rendered again."""
-        began = perf_counter()
-        images = set(self._flow.image_links)
+        started = perf_counter()
+        previous_images = set(self._markdown.image_links)
         if finished:
-            self._flow.finish(text)
+            self._markdown.finish(text)
         else:
             self._write_tail(text)
-        if finished or images != set(self._flow.image_links):
+        if finished or previous_images != set(self._markdown.image_links):
             self._fitted_width = 0
         now = perf_counter()
-        self._rests_until = now + PAUSE_FACTOR * (now - began)
+        self._paused_until = now + PAUSE_FACTOR * (now - started)
 
     def _write_tail(self, text: str) -> None:
         """Render the changed blocks and repaint only their area; Qt would also repaint everything above them."""
         layout = self.document().documentLayout()
-        blocked = layout.blockSignals(True)
-        changed = self._flow.write(text)
-        layout.blockSignals(blocked)
-        top = layout.blockBoundingRect(self.document().findBlock(changed)).top() if changed else 0.0
-        above = max(0, round(top) - CODE_PADDING)
-        self.viewport().update(0, above, self.viewport().width(), self.viewport().height() - above)
+        were_blocked = layout.blockSignals(True)
+        changed_from = self._markdown.write(text)
+        layout.blockSignals(were_blocked)
+        first_changed = self.document().findBlock(changed_from)
+        changed_top = layout.blockBoundingRect(first_changed).top() if changed_from else 0.0
+        top = max(0, round(changed_top) - CODE_PADDING)
+        self.viewport().update(0, top, self.viewport().width(), self.viewport().height() - top)
 
     def selected_text(self) -> str:
         """Return the selected text with ordinary line breaks, and with the description in place of each image."""
@@ -93,9 +94,9 @@ class ReplyText(QTextBrowser):
 
     def show_image(self, link: str) -> bool:
         """Render the text again if it contains an image with this link; return whether it does."""
-        if link not in self._flow.image_links:
+        if link not in self._markdown.image_links:
             return False
-        self._flow.restyle(self._look)
+        self._markdown.restyle(self._look)
         self._fitted_width = 0
         return True
 
@@ -104,36 +105,36 @@ class ReplyText(QTextBrowser):
 
         If an address occurs again, only its first link is included.
         """
-        found: dict[str, str] = {}
-        cursor = self.document().begin()
-        while cursor.isValid():
-            part = cursor.begin()
-            while not part.atEnd():
-                fragment = part.fragment()
+        texts: dict[str, str] = {}
+        block = self.document().begin()
+        while block.isValid():
+            fragments = block.begin()
+            while not fragments.atEnd():
+                fragment = fragments.fragment()
                 address, text = fragment.charFormat().anchorHref(), fragment.text().replace(IMAGE, "").strip()
                 if address and text:
-                    found.setdefault(address, text)
-                part += 1
-            cursor = cursor.next()
-        return [ReplyLink(text, address) for address, text in found.items()]
+                    texts.setdefault(address, text)
+                fragments += 1
+            block = block.next()
+        return [ReplyLink(text, address) for address, text in texts.items()]
 
     @property
     def pause_ms(self) -> int:
         """The milliseconds to wait before the next update, so that slow rendering does not block the window."""
-        return max(0, round(1000 * (self._rests_until - perf_counter())))
+        return max(0, round(1000 * (self._paused_until - perf_counter())))
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self._flow.restyle(look)
+        self._markdown.restyle(look)
         self._fitted_width = 0
         self.highlight(self._highlighted)
-        for button in self._copies:
+        for button in self._copy_buttons:
             self._fit_copy_button(button)
 
     def height_at(self, width: int) -> int:
         """Return the height of the text at a width."""
         document = self.document()
-        if self._fitted_width != width and self._flow.image_links:
+        if self._fitted_width != width and self._markdown.image_links:
             fit_images(document, self._images, self._look, width, self.devicePixelRatioF())
             document.setTextWidth(-1)  # otherwise, the document would keep the layout with the earlier image sizes
         self._fitted_width = width
@@ -141,13 +142,13 @@ class ReplyText(QTextBrowser):
             document.setTextWidth(width)
         return round(document.size().height() + 0.5)
 
-    def place_copies(self) -> None:
+    def place_copy_buttons(self) -> None:
         """Place a copy button on each code block."""
         frames = code_frames(self.document())
-        while len(self._copies) < len(frames):
-            self._copies.append(self._copy_button())
+        while len(self._copy_buttons) < len(frames):
+            self._copy_buttons.append(self._create_copy_button())
         layout = self.document().documentLayout()
-        for index, button in enumerate(self._copies):
+        for index, button in enumerate(self._copy_buttons):
             button.setVisible(index < len(frames))
             if index < len(frames):
                 box = layout.frameBoundingRect(frames[index])
@@ -178,14 +179,14 @@ class ReplyText(QTextBrowser):
             cursor = self.document().find(expression, cursor)
         return selections
 
-    def _copy_button(self) -> QToolButton:
+    def _create_copy_button(self) -> QToolButton:
         button = QToolButton(self.viewport())
         button.setObjectName("timeline.reply.copy")
         button.setCursor(Qt.CursorShape.ArrowCursor)
         button.setToolTip(self.tr("Copy code"))
         button.setAccessibleName(self.tr("Copy code"))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        index = len(self._copies)
+        index = len(self._copy_buttons)
         button.clicked.connect(lambda: self._copy(index))
         self._fit_copy_button(button)
         return button
@@ -201,7 +202,7 @@ class ReplyText(QTextBrowser):
         if index < len(frames):
             QGuiApplication.clipboard().setText(code_text(frames[index]))
 
-    def _follow(self, url: QUrl) -> None:
+    def _on_anchor_clicked(self, url: QUrl) -> None:
         self.link_clicked.emit(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
 
     # Overridden Qt methods
@@ -216,7 +217,8 @@ class ReplyText(QTextBrowser):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         keys = QKeySequence.StandardKey
-        extends_selection = event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.textCursor().hasSelection()
+        shift = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        extends_selection = shift and self.textCursor().hasSelection()
         if extends_selection or event.matches(keys.Copy) or event.matches(keys.SelectAll):
             super().keyPressEvent(event)
         else:
@@ -224,15 +226,24 @@ class ReplyText(QTextBrowser):
 
 
 class ReplyWidgets:
-    """The reply widgets near the viewport by row; the reply being streamed has the row `DRAFT`."""
+    """The reply widgets near the viewport by row; the reply being streamed has the row `DRAFT`.
+
+    `on_link_clicked` gets the address of a link. `update_later` makes the owner measure and place the replies again
+    after a number of milliseconds.
+    """
 
     def __init__(
-        self, parent: QWidget, look: Look, follow: Callable[[str], None], later: Callable[[int], None]
+        self,
+        parent: QWidget,
+        look: Look,
+        *,
+        on_link_clicked: Callable[[str], None],
+        update_later: Callable[[int], None],
     ) -> None:
-        self._later = later
         self._parent = parent
         self._look = look
-        self._follow = follow
+        self._on_link_clicked = on_link_clicked
+        self._update_later = update_later
         self.images = AnswerImages(parent)
         self.images.changed.connect(self._show_image)
         self._shown: dict[int, ReplyText] = {}
@@ -262,12 +273,11 @@ class ReplyWidgets:
         if reply is None:
             reply = self._shown[row] = self._take_spare()
             self._stale.add(row)
-        if row in self._stale:
-            if row == DRAFT and (rest_ms := reply.pause_ms) > FRAME_MS:
-                self._later(rest_ms)
-            else:
-                self._stale.discard(row)
-                reply.set_markdown(read_text(), finished=row != DRAFT)
+        if row == DRAFT and row in self._stale and (pause_ms := reply.pause_ms) > FRAME_MS:
+            self._update_later(pause_ms)
+        elif row in self._stale:
+            self._stale.discard(row)
+            reply.set_markdown(read_text(), finished=row != DRAFT)
         return reply.height_at(width)
 
     def place_replies(self, boxes: dict[int, QRect]) -> None:
@@ -285,7 +295,7 @@ class ReplyWidgets:
             if reply.geometry() != box:
                 reply.setGeometry(box)
             reply.show()
-            reply.place_copies()
+            reply.place_copy_buttons()
 
     def highlight(self, row: int, query: str) -> QRect | None:
         """Highlight words in the reply of this row only.
@@ -317,14 +327,14 @@ class ReplyWidgets:
         if self._spare:
             return self._spare.pop()
         reply = ReplyText(self._look, self.images, self._parent)
-        reply.link_clicked.connect(self._follow)
+        reply.link_clicked.connect(self._on_link_clicked)
         return reply
 
     def _show_image(self, path: str) -> None:
         """Show an image that has been loaded in all replies that contain it, and have their rows measured again."""
         shown = [reply.show_image(image_link_of_path(path)) for reply in self._shown.values()]
         if any(shown):
-            self._later(0)
+            self._update_later(0)
 
     def _recycle(self, reply: ReplyText) -> None:
         reply.hide()

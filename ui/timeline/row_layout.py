@@ -32,11 +32,11 @@ class RowColumns:
     @classmethod
     def of(cls, width: int, fonts: Fonts) -> Self:
         scale = fonts.text.pixelSize() / 13
-        glyph = width - round(43 * scale)
-        lasted_right = glyph - 8
-        lasted_width = round(58 * scale)
+        status_icon = width - round(43 * scale)
+        duration_right = status_icon - 8
+        duration_width = round(58 * scale)
         bar_width = 0 if width < NARROW_WIDTH * scale else min(280, max(96, round(width * 0.17)))
-        bar = lasted_right - lasted_width - bar_width
+        bar = duration_right - duration_width - bar_width
         text = round(74 * scale)
         return cls(
             width=width,
@@ -46,8 +46,8 @@ class RowColumns:
             badge_right=bar - (26 if bar_width else 6),
             bar=bar,
             bar_width=bar_width,
-            duration_right=lasted_right,
-            status_icon=glyph,
+            duration_right=duration_right,
+            status_icon=status_icon,
             text=text,
             text_width=max(80, min(TEXT_WIDTH, width - text - EDGE)),
         )

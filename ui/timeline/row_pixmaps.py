@@ -27,6 +27,7 @@ class RowPixmapCache:
         self,
         key: Hashable,
         step: Step,
+        *,
         size: QSize,
         ratio: float,
         background: QColor,

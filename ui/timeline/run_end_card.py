@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from core.domain.problems import ErrorDetails
 from core.domain.steps import Step
 from core.timeline.idle_runs import ENDED_IDLE
+from core.timeline.session_activity import UserRating
 from ui.base.step_presentation import StatusStyle, end_figures, plural, status_style, translate
 from ui.style.icons import pixmap, set_icon
 from ui.style.number_formats import money
@@ -43,11 +44,6 @@ RIGHT_MARGIN: Final = 13
 MESSAGE_MS: Final = 1_600
 
 
-class CardRating(NamedTuple):
-    value: str = ""  # rating of the run: "up", "down" or "" for none
-    note: str = ""
-
-
 class RunFileChange(NamedTuple):
     """A file that the run created or changed."""
 
@@ -62,7 +58,7 @@ class RunEnd(NamedTuple):
 
     header: Step | None
     files: tuple[RunFileChange, ...] = ()
-    rating: CardRating = CardRating()
+    rating: UserRating = UserRating()
     open_proposals: int = 0  # proposals that wait for the user's decision
     error: ErrorDetails | None = None
     can_retry: bool = False  # whether the button Try again is offered
@@ -70,6 +66,8 @@ class RunEnd(NamedTuple):
 
 
 class ShownEnd(NamedTuple):
+    """What a card shows: the last step of the run, and the data that the step does not contain."""
+
     step: Step
     end: RunEnd
 
@@ -112,6 +110,7 @@ class RunEndCard(QFrame):
         self._file_link_layout = QHBoxLayout()
         self._file_link_layout.setSpacing(14)
         self._file_links: list[QPushButton] = []
+        self._proposal_count = 0
         self._file_count = 0  # number of all changed files, including those without a link
         self._file_link_row = QWidget()
         self._file_link_row.setLayout(self._file_link_layout)
@@ -175,7 +174,7 @@ class RunEndCard(QFrame):
         self._fit_status()
         self._reason.show_text(visible(step.object))
         self._reason.setVisible(bool(step.object))
-        fix_text = "\n".join(visible(text) for text in (end.error.cause, end.error.fix) if text) if end.error else ""
+        fix_text = _explanation(end.error) if end.error else ""
         self._fix.setText(error_text(fix_text))
         self._fix.setVisible(bool(fix_text))
         self._retry.setVisible(end.can_retry)
@@ -195,6 +194,7 @@ class RunEndCard(QFrame):
         set_style_properties(self._status, tone=status.token)
 
     def _show_proposals(self, count: int) -> None:
+        self._proposal_count = count
         self._proposals.setAccessibleName(plural(count, "proposal", "proposals"))
         set_icon(self._proposals, "sparkles", self._look.theme.learned, self._look.size(16))
         self._proposals.setVisible(count > 0)
@@ -267,20 +267,20 @@ class RunEndCard(QFrame):
         If the figures of the run have too little room, hide the link to all files, then shorten the text about
         proposals.
         """
-        room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN - 16
-        room -= FIGURES_CHARACTERS * self._figures.fontMetrics().averageCharWidth()
-        self._proposals.setText(f" {self._proposals.accessibleName()}")
+        figures_width = FIGURES_CHARACTERS * self._figures.fontMetrics().averageCharWidth()
+        available = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN - 16 - figures_width
+        self._proposals.setText(f" {plural(self._proposal_count, 'proposal', 'proposals')}")
         others = [self._icon, self._status, self._proposals, self._prompt, *self._thumbs.values()]
         needed = sum(part.sizeHint().width() + 8 for part in others if not part.isHidden())
-        self._files.setHidden(not self._file_links or needed + self._files.sizeHint().width() + 8 > room)
-        if needed > room:
-            self._proposals.setText(f" {self._proposals.accessibleName().split()[0]}")
+        self._files.setHidden(not self._file_links or needed + self._files.sizeHint().width() + 8 > available)
+        if needed > available:
+            self._proposals.setText(f" {self._proposal_count}")
 
     def _fit_files(self) -> None:
         """Show as many links to files as fit, at least one, and the number of the remaining files."""
-        room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN
+        available = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN
         shown = len(self._file_links)
-        while shown > 1 and self._files_width(shown) > room:
+        while shown > 1 and self._files_width(shown) > available:
             shown -= 1
         self._more.setText(f"+{self._file_count - shown}")
         self._more.setVisible(shown < self._file_count)
@@ -367,6 +367,11 @@ class RunEndCard(QFrame):
         event.ignore()
 
 
+def _explanation(error: ErrorDetails) -> str:
+    """Return the cause and the fix of an error, each on its own line."""
+    return "\n".join(visible(text) for text in (error.cause, error.fix) if text)
+
+
 class RunEndCards:
     """The run end cards near the viewport. Cards that are scrolled away are reused; `on_created` gets each new card."""
 
@@ -383,6 +388,7 @@ class RunEndCards:
         return self._shown
 
     def row_height(self, step: Step, end: RunEnd, width: int) -> int:
+        """Return the height of the row of a card with its margins, creating the card if needed."""
         card = self._shown.get(step.row)
         self._needed_rows.add(step.row)
         if card is None:
@@ -391,6 +397,7 @@ class RunEndCards:
         return card.height_at(width) + MARGIN_ABOVE + MARGIN_BELOW
 
     def place_cards(self, boxes: dict[int, QRect]) -> None:
+        """Place the visible cards in their boxes, hide others near the viewport, and reuse or delete the rest."""
         for row in [row for row in self._shown if row not in boxes]:
             card = self._shown[row]
             card.hide()

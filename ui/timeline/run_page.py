@@ -17,10 +17,10 @@ from ui.text.answer_images import AnswerImages
 from ui.text.visible import visible
 from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
+from ui.timeline.folds import RowRange
 from ui.timeline.interruption_bar import InterruptionBar
 from ui.timeline.jump_button import JumpToLatestButton
 from ui.timeline.minimap import Minimap, SampleSource
-from ui.timeline.reply_widgets import ReplyText
 from ui.timeline.row_menu import TEXT_KINDS, ClickedRow, RowAction, RowState, row_menu
 from ui.timeline.run_end_card import RunEnd
 from ui.timeline.run_header import RunHeader
@@ -33,7 +33,6 @@ from ui.widgets.focus_order import set_tab_order, tab_stops
 from ui.widgets.tab_strip import TabFigure, TabStrip
 
 REFRESH_INTERVAL_MS: Final = 1_000
-SEARCHED_ROWS: Final = 40  # number of rows, from the end, in which an open interruption is searched
 STEPS_TAB: Final = "steps"
 CHART_TAB: Final = "timeline"
 MIN_HEIGHT: Final = 96  # minimum height in pixels of the tab contents, which keeps a hidden tab from requiring more
@@ -275,15 +274,15 @@ class RunPage(QWidget):
         if step:
             position = self._view.selected_position
             session = self._model.address_at(position).session
-            self._selected = SelectedStep(session, step, self._model.root_row(position))
+            self._selected = SelectedStep(session=session, step=step, root_row=self._model.root_row(position))
         self.step_chosen.emit(step)
 
     @property
     def selected(self) -> SelectedStep | None:
         if self._selected is None:
             return None
-        session, step, root_row = self._selected
-        return SelectedStep(session, self._model.current_step(session, step), root_row)
+        step = self._model.current_step(self._selected.session, self._selected.step)
+        return self._selected._replace(step=step)
 
     def apply_sub_agent_update(self, row: SessionRow, steps: Sequence[Step]) -> None:
         """Apply an update of a sub-agent that one of the sessions shown has started."""
@@ -300,7 +299,8 @@ class RunPage(QWidget):
     def edit_message(self) -> None:
         """Edit and resend the selected message, or else the last one."""
         if not self.repeat_obstacle() and (message := self._message()):
-            self.edit_requested.emit(message, *self._model.message_text(message))
+            contents = self._model.message_contents(message)
+            self.edit_requested.emit(message, contents.text, contents.attachments)
 
     def rerun_message(self) -> None:
         """Try the selected message, or else the last one, with another model."""
@@ -317,34 +317,37 @@ class RunPage(QWidget):
         return self._model.step_of_row(self._selected.root_row) if self._selected else None
 
     def _open_row_menu(self, position: QPoint) -> None:
-        index = self._view.indexAt(position).row()
-        step = self._model.step_at(index)
-        if step is None:
+        row = self._clicked_row(self._view.indexAt(position).row())
+        if row is None:
             return
-        session = self._model.address_at(index).session
-        is_own = session == self._row.id
-        reply = self._view.replies.shown.get(step.row) if is_own else None
-        selected_text = reply.selected_text() if reply else ""
-        links = reply.links() if reply else []
-        self._view.select_row(step.row, session)
+        self._view.select_row(row.step.row, row.session)
         state = RowState(
-            step=step,
-            own=is_own,
-            selected_text=selected_text,
+            step=row.step,
+            own=row.session == self._row.id,
+            selected_text=row.selected_text,
             repeat_obstacle=self.repeat_obstacle(),
             rewind_obstacle=rewind_obstacle(self._row, self._missing_folder),
-            links=links,
+            links=row.reply.links() if row.reply else (),
         )
-        row = ClickedRow(step, index, session, reply, selected_text)
-        act = partial(self._run_row_action, row)
-        menu = row_menu(self._header.look, state, act, self.link_clicked.emit, self)
+        on_action = partial(self._run_row_action, row)
+        menu = row_menu(self._header.look, state, on_action, self.link_clicked.emit, self)
         menu.popup(self._view.viewport().mapToGlobal(position))
+
+    def _clicked_row(self, position: int) -> ClickedRow | None:
+        """Return the row at a position; None for the reply being streamed, which is not a step yet."""
+        step = self._model.step_at(position)
+        if step is None:
+            return None
+        session = self._model.address_at(position).session
+        reply = self._view.replies.shown.get(step.row) if session == self._row.id else None
+        selected_text = reply.selected_text() if reply else ""
+        return ClickedRow(step=step, position=position, session=session, reply=reply, selected_text=selected_text)
 
     def _run_row_action(self, row: ClickedRow, action: RowAction) -> None:
         step = row.step
         match action:
             case RowAction.COPY:
-                _copy(row.selected_text or self._plain_text(step, row.position, row.reply))
+                _copy(row.selected_text or self._plain_text(row))
             case RowAction.COPY_MARKDOWN:
                 _copy(self._model.full_text(row.session, step))
             case RowAction.DETAILS:
@@ -365,13 +368,14 @@ class RunPage(QWidget):
                 name = self.tr("after step {}").format(step.number) if step.number else self.tr("at this step")
                 self.rewind_requested.emit(step.last_seq, name)
 
-    def _plain_text(self, step: Step, position: int, reply: ReplyText | None) -> str:
-        """Return the text of a row without Markdown; `reply` is the widget that shows the text, if there is one."""
-        if reply:
-            return reply.toPlainText()
-        return self._model.text_of(position) if step.kind in TEXT_KINDS else step.object
+    def _plain_text(self, row: ClickedRow) -> str:
+        """Return the text of a row without Markdown."""
+        if row.reply:
+            return row.reply.toPlainText()
+        return self._model.text_of(row.position) if row.step.kind in TEXT_KINDS else row.step.object
 
     def _fork_at(self) -> int:
+        """Return the sequence number of the last event to copy to a fork; 0 for all events."""
         step = self._selected_root_step()
         return step.last_seq if step else 0
 
@@ -391,12 +395,14 @@ class RunPage(QWidget):
             self._selected = None
             self._model.open(row.id, row.rows)
             self._find.set_session(row.id)
-            self._find_interruption()
+            self._interruption_bar.show_step(self._model.open_interruption())
         self._header.show_session(row, self._run_duration())
         is_active = row.status in ACTIVE_STATUSES
         self._minimap.show_rows(row.id, row.rows, in_progress=is_active)
-        if is_active != self._refresh_timer.isActive():
-            self._refresh_timer.start() if is_active else self._refresh_timer.stop()
+        if not is_active:
+            self._refresh_timer.stop()
+        elif not self._refresh_timer.isActive():
+            self._refresh_timer.start()
 
     def apply(self, changes: Sequence[Step]) -> None:
         """Apply new and changed steps.
@@ -438,9 +444,13 @@ class RunPage(QWidget):
 
     def run_to_show(self, number: int) -> ShownRun:
         """Return the data with which the waterfall chart shows a run."""
-        first, end = self._model.first_row(number), self._model.first_row(number + 1)
         messages = (step.object for step in self._model.opening(number) if step.kind == "user")
-        return ShownRun(number, max(number, self._row.runs), first, end, visible(next(messages, "")))
+        return ShownRun(
+            number=number,
+            run_count=max(number, self._row.runs),
+            rows=RowRange(self._model.first_row(number), self._model.first_row(number + 1)),
+            task=visible(next(messages, "")),
+        )
 
     def restyle(self, look: Look) -> None:
         for widget in (self._header, self._tabs, self._find, self._minimap):
@@ -449,18 +459,6 @@ class RunPage(QWidget):
         self._interruption_bar.restyle(look)
         self._failed_bar.restyle(look)
         self._jump_button.restyle(look)
-
-    def _find_interruption(self) -> None:
-        """Show the interruption bar if an interruption is open.
-
-        Searching the last rows is enough, because the run cannot continue after an interruption.
-        """
-        interruption = None
-        for row in range(max(0, self._model.count - SEARCHED_ROWS), self._model.count):
-            step = self._model.step_of_row(row)
-            if step and step.kind == "interrupted":
-                interruption = step if step.status == "waiting" else None
-        self._interruption_bar.show_step(interruption)
 
     def show_branch(self, folder: str, name: str) -> None:
         """Show the git branch of the session's folder."""

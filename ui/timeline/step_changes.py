@@ -53,7 +53,7 @@ def file_changes_of(rows: StepPaneSource, session: str, step: Step) -> list[Step
     for seq in range(step.last_seq, max(step.first_seq, step.last_seq - SEARCHED_EVENTS), -1):
         entry = rows.event(session, seq)
         if entry.get("kind") == "file_changed" and entry.get("call_id") == step.key:
-            changes.append(_changed(rows, entry))
+            changes.append(_file_change(rows, entry))
     return changes[::-1]
 
 
@@ -76,21 +76,28 @@ def attachment_lines(entry: Mapping[str, Any]) -> str:
     )
 
 
-def _changed(rows: StepPaneSource, entry: dict[str, Any]) -> StepFileChange:
-    path, added, removed = str(entry.get("path", "")), int(entry.get("added", 0)), int(entry.get("removed", 0))
-    old, new = (rows.find_blob(str(entry.get(name))) if entry.get(name) else b"" for name in ("before", "after"))
+def _file_change(rows: StepPaneSource, entry: dict[str, Any]) -> StepFileChange:
+    change = StepFileChange(
+        path=str(entry.get("path", "")),
+        added=int(entry.get("added", 0)),
+        removed=int(entry.get("removed", 0)),
+    )
+    old, new = _version(rows, entry, "before"), _version(rows, entry, "after")
     if new and is_image(new):
-        return StepFileChange(path, added, removed, None, new)
-    if (
-        old is None
-        or new is None
-        or max(len(old), len(new)) > MAX_COUNTED_BYTES
-        or not is_text(old)
-        or not is_text(new)
-    ):
-        return StepFileChange(path, added, removed)
-    compared = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
-    return StepFileChange(path, added, removed, compared)
+        return change._replace(image=new)
+    if old is None or new is None or not _can_diff(old) or not _can_diff(new):
+        return change
+    return change._replace(diff=diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace")))
+
+
+def _version(rows: StepPaneSource, entry: dict[str, Any], name: str) -> bytes | None:
+    """Return the contents of the file `before` or `after` the change; empty if it did not exist, None if unknown."""
+    blob = entry.get(name)
+    return rows.find_blob(str(blob)) if blob else b""
+
+
+def _can_diff(body: bytes) -> bool:
+    return len(body) <= MAX_COUNTED_BYTES and is_text(body)
 
 
 class DiffPreview(FittedTextView):
@@ -100,7 +107,6 @@ class DiffPreview(FittedTextView):
         super().__init__(look, "", name)
         self.setAccessibleName(self.tr("Changed lines"))
         rows = [row for row in diff.rows(1) if row.sign != "head"]
-        self.more = len(rows) - MAX_LINES
         theme = look.theme
         tints = {"+": theme.done, "-": theme.failed}
         cursor = QTextCursor(self.document())

@@ -4,15 +4,17 @@ import json
 from typing import Any, NamedTuple
 
 from core.domain.steps import Step
-from core.store.reader import RecalledMemoryUse
+from core.store.reader import RecallOutcome
 from ui.base.step_presentation import badges, kind_style, status_style, translate
 from ui.style.number_formats import amount, duration, money, size, time_of_day
 from ui.timeline.step_pages import StepSource
 from ui.timeline.step_provenance import EventSource, Fact, provenance_facts
 
-TEXT_LIMIT = 1_200
-SEARCHED_ROWS = 60
+TEXT_LIMIT = 1_200  # characters of a long text that are shown as a fact
+SEARCHED_ROWS = 60  # rows before a step in which the reply that led to it is searched
 
+# The fields of each kind of event that may hold the long text of a step. The first one is preferred; for the step of a
+# reply, the last one.
 OUTPUT_FIELDS = {
     "tool_returned": ("output",),
     "background_command_ended": ("output",),
@@ -180,10 +182,10 @@ def _cost(reply: dict[str, Any]) -> str:
 def _recalled_memories(rows: EventSource, event: dict[str, Any]) -> list[Fact]:
     """Return the memories that were added to the context, each with the reason for its selection and its rating."""
     facts = []
-    ratings = rows.memory_ratings(_text(event, "session"), int(event.get("run") or 0))
+    outcomes = rows.recall_outcomes(_text(event, "session"), int(event.get("run") or 0))
     for memory in event.get("memories") or ():
-        effect = _memory_effect(ratings.get(_text(memory, "memory_id")))
-        notes = "; ".join(filter(None, (_text(memory, "reason"), effect)))
+        outcome = _outcome_text(outcomes.get(_text(memory, "memory_id")))
+        notes = "; ".join(filter(None, (_text(memory, "reason"), outcome)))
         text = f"{memory.get('text')} ({notes})" if notes else str(memory.get("text"))
         facts.append(Fact(_text(memory, "kind").capitalize(), text))
     if omitted := int(event.get("omitted") or 0):
@@ -191,13 +193,14 @@ def _recalled_memories(rows: EventSource, event: dict[str, Any]) -> list[Fact]:
     return facts
 
 
-def _memory_effect(use: RecalledMemoryUse | None) -> str:
-    """Return whether the agent used a memory, and how the user rated the run; "" without a rating."""
-    if use is None:
+def _outcome_text(outcome: RecallOutcome | None) -> str:
+    """Return whether the agent used a memory, and how the run was rated; "" if the run has not ended yet."""
+    if outcome is None:
         return ""
+    usage = translate("used") if outcome.was_used else translate("not used")
     ratings = {"good": translate("the run was rated good"), "bad": translate("the run was rated bad")}
-    effect = translate("used") if use.was_used else translate("not used")
-    return f"{effect}, {ratings[use.run_rating]}" if use.run_rating in ratings else effect
+    rating = ratings.get(outcome.run_rating)
+    return f"{usage}, {rating}" if rating else usage
 
 
 def _turn_limit(limit: object) -> str:
@@ -210,11 +213,12 @@ def _thinking(rows: StepSource, session: str, step: Step) -> str:
         return ""
     first = max(0, step.row - SEARCHED_ROWS)
     earlier_steps = reversed(rows.steps(session, first, step.row - first))
-    replied = next((each for each in earlier_steps if each.kind == "thinking" and each.status == "done"), None)
-    if replied is None:
+    replies = (earlier for earlier in earlier_steps if earlier.kind == "thinking" and earlier.status == "done")
+    reply = next(replies, None)
+    if reply is None:
         return ""
     for field in ("reasoning", "text"):
-        if text := rows.full_text(session, replied.last_seq, field, TEXT_LIMIT + 1).strip():
+        if text := rows.full_text(session, reply.last_seq, field, TEXT_LIMIT + 1).strip():
             return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "…"
     return ""
 

@@ -70,11 +70,11 @@ class StepPane(QFrame):
         self._summary.sub_agent_requested.connect(self.sub_agent_requested)
         self._output = OutputTab(self._look, self._rows)
         self.context_tab = ContextTab(self._look)
-        self.context_tab.item_chosen.connect(self._go_to)
+        self.context_tab.item_chosen.connect(self._request_row_of)
         self._add_tab(SUMMARY, self.tr("Summary"), self._summary)
         self._add_tab(OUTPUT, self.tr("Output"), self._output)
         self._add_tab(CONTEXT, self.tr("Context"), self.context_tab)
-        self._add_tab(RAW, self.tr("Raw"), self._raw_page())
+        self._add_tab(RAW, self.tr("Raw"), self._create_raw_page())
         self._tabs.currentChanged.connect(self._show_tab)
         tab_row = QHBoxLayout()
         tab_row.setContentsMargins(8, 0, 8, 0)
@@ -82,25 +82,25 @@ class StepPane(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        for row in (self._title_row(), tab_row):
+        for row in (self._create_title_row(), tab_row):
             layout.addLayout(row)
             layout.addWidget(hairline())
         layout.addWidget(self._stack, 1)
 
-    def _title_row(self) -> QHBoxLayout:
+    def _create_title_row(self) -> QHBoxLayout:
         self._icon = QLabel()
         self._title = ElidedLabel("", self._look.fonts.bold, name="step.title")
-        self._fold = tool_button("step.fold", "", "")
+        self._leave_button = tool_button("step.fold", "", "")
         self.show_way_back(False)
-        self._fold.clicked.connect(self.hide_requested)
+        self._leave_button.clicked.connect(self.hide_requested)
         row = QHBoxLayout()
         row.setContentsMargins(16, 6, 10, 6)
         row.setSpacing(10)
-        for widget in (self._icon, self._title, self._fold):
+        for widget in (self._icon, self._title, self._leave_button):
             row.addWidget(widget)
         return row
 
-    def _raw_page(self) -> QWidget:
+    def _create_raw_page(self) -> QWidget:
         self._raw = TextView(self._look, "step.raw")
         self._raw.setAccessibleName(self.tr("Events as JSON"))
         page = QWidget()
@@ -115,13 +115,14 @@ class StepPane(QFrame):
         self._stack.addWidget(page)
 
     def show_way_back(self, covers_steps: bool) -> None:
-        """Set whether the button at the top goes back to the steps, which the pane covers, or hides the pane."""
+        """Set whether the pane covers the steps: the button at the top goes back to them, and else hides the pane."""
         self._covers_steps = covers_steps
-        name = self.tr("Back to the steps") if covers_steps else self.tr("Hide this pane")
-        self._fold.setAccessibleName(name)
-        self._fold.setToolTip(self.tr("{} (Esc or Q)").format(name) if covers_steps else self.tr("{} (Q)").format(name))
-        glyph = "chevron-left" if covers_steps else "panel-right-close"
-        set_icon(self._fold, glyph, self._look.theme.second, self._look.size(16))
+        name, tooltip, icon = self.tr("Hide this pane"), self.tr("{} (Q)"), "panel-right-close"
+        if covers_steps:
+            name, tooltip, icon = self.tr("Back to the steps"), self.tr("{} (Esc or Q)"), "chevron-left"
+        self._leave_button.setAccessibleName(name)
+        self._leave_button.setToolTip(tooltip.format(name))
+        set_icon(self._leave_button, icon, self._look.theme.second, self._look.size(16))
 
     def show_step(self, session: str, step: Step) -> None:
         """Show a step in the current tab."""
@@ -158,7 +159,7 @@ class StepPane(QFrame):
         if self._tab_names[tab] == CONTEXT and self._session and self._request:
             self.context_tab.load(self._session, self._request)
 
-    def _go_to(self, seq: int) -> None:
+    def _request_row_of(self, seq: int) -> None:
         row = self._rows.row_of(self._session, seq)
         if row is not None:
             self.row_requested.emit(row)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple, Protocol
 
 from core.domain.steps import Step
-from core.store.reader import RecalledMemoryUse
+from core.store.reader import RecallOutcome
 from ui.base.step_presentation import kind_style, translate
 from ui.text.visible import visible
 from ui.timeline.step_pages import StepSource
@@ -35,7 +35,7 @@ class EventSource(StepSource, Protocol):
         self, session: str, kinds: Iterable[str], after: int, until: int, limit: int = 1_000
     ) -> list[dict[str, Any]]: ...
 
-    def memory_ratings(self, session: str, run: int) -> dict[str, RecalledMemoryUse]: ...
+    def recall_outcomes(self, session: str, run: int) -> dict[str, RecallOutcome]: ...
 
 
 def provenance_facts(rows: EventSource, session: str, step: Step) -> list[Fact]:

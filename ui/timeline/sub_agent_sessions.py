@@ -16,15 +16,15 @@ class SubAgentSessions:
     def __init__(
         self, read_children: Callable[[str], Sequence[SessionRow]], read_session: Callable[[str], SessionRow | None]
     ) -> None:
-        self._read = read_children
-        self._one = read_session
+        self._read_children = read_children
+        self._read_session = read_session
         self._children: dict[str, dict[str, SessionRow]] = {}
         self._titles: dict[str, str] = {}
 
     def session_of(self, session: str, call: str) -> SessionRow | None:
         """Return the sub-agent session that a tool call started; None if there is none."""
         if session not in self._children:
-            self._children[session] = {row.parent_call: row for row in self._read(session)}
+            self._children[session] = {row.parent_call: row for row in self._read_children(session)}
         return self._children[session].get(call)
 
     def update(self, row: SessionRow) -> None:
@@ -40,7 +40,7 @@ class SubAgentSessions:
         """Return the step of a fork with the title of the original session in place of its ID."""
         name = step.object
         if name not in self._titles:
-            row = self._one(name)
+            row = self._read_session(name)
             self._titles[name] = row.title if row and row.title else name
         return step._replace(object=self._titles[name])
 

@@ -1,8 +1,8 @@
 """The Qt model of the timeline: the steps of a session, read in pages, with foldable runs and the streamed reply."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
@@ -17,6 +17,7 @@ from ui.timeline.nested_rows import NestedRows
 from ui.timeline.read_groups import ReadGroup, ReadGroups, ShownGroup, summarize_group
 from ui.timeline.step_changes import attachment_lines
 from ui.timeline.step_pages import StepSource, first_row
+from ui.timeline.waterfall.time_scale import TimeRange
 
 TEXT_LIMIT = 64 * 1024
 ALWAYS_SHOWN = frozenset({"run", "user", "reply", "question", "interrupted", "end"})
@@ -27,11 +28,19 @@ MAX_CACHED_TEXTS = 64
 INTERRUPTED_STATUSES = frozenset({"interrupted", "unknown"})
 # A queued message has not been sent yet, and a moved one has another row.
 UNSENT_STATUSES = frozenset({"queued", "moved"})
+INTERRUPTION_ROWS = 40  # rows, from the end, in which an open interruption is searched
 OPENING_ROWS = 20  # rows at the start of a run in which its header is searched; the user's messages precede it
-AXIS_START = 20 * SECOND
+MIN_AXIS_LENGTH = 20 * SECOND  # of the time axis of a run in progress
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
+
+
+class MessageContents(NamedTuple):
+    """The text of a user's message, and one line for each of its attachments."""
+
+    text: str
+    attachments: str
 
 
 class TimelineModel(NestedRows):
@@ -53,7 +62,7 @@ class TimelineModel(NestedRows):
         self._start("", 0)
 
     def _start(self, session: str, count: int) -> None:
-        self._begin(session, count)
+        self._reset(session, count)
         self._read_groups = ReadGroups(self._pages.page)
         self._folded: set[int] = set()
         self._headers: dict[int, int] = {}
@@ -106,8 +115,8 @@ class TimelineModel(NestedRows):
 
     def object_of(self, step: Step) -> str:
         """Return the text to show after the verb of a step; for a model request in progress, what the provider does."""
-        waits = step.kind == "thinking" and step.status == "running" and not step.depth
-        return step.object or (self._activity if waits else "")
+        is_pending_request = step.kind == "thinking" and step.status == "running" and not step.depth
+        return step.object or (self._activity if is_pending_request else "")
 
     def end_draft(self) -> None:
         """Remove the draft, the row of the streamed reply.
@@ -129,13 +138,13 @@ class TimelineModel(NestedRows):
         """
         step = self.step_at(position)
         if step and step.kind == "delegate":
-            return self._family.with_progress(self.address_at(position).session, step)
+            return self._sub_agents.with_progress(self.address_at(position).session, step)
         if step and step.kind == "fork":
-            return self._family.with_fork_title(step)
+            return self._sub_agents.with_fork_title(step)
         group = self._read_groups.collapsed_group_of(step.row) if step and _can_be_grouped(step) else None
         if group is None:
             return step
-        return summarize_group([each for row in range(*group) if (each := self._pages.step(row))])
+        return summarize_group([member for row in range(*group) if (member := self._pages.step(row))])
 
     def group_at(self, position: int) -> ShownGroup | None:
         """Return the group of reads whose first row is at a position; None if there is none."""
@@ -192,10 +201,12 @@ class TimelineModel(NestedRows):
                 del self._texts[next(iter(self._texts))]
         return self._texts[address]
 
-    def message_text(self, step: Step) -> tuple[str, str]:
-        """Return the full text of a message of this session, and one line for each attachment."""
-        attachments = attachment_lines(self._rows.event(self.session, step.message_seq))
-        return self._rows.full_text(self.session, step.last_seq, "text"), attachments
+    def message_contents(self, step: Step) -> MessageContents:
+        """Return the full text and the attachments of a message of this session."""
+        return MessageContents(
+            text=self._rows.full_text(self.session, step.last_seq, "text"),
+            attachments=attachment_lines(self._rows.event(self.session, step.message_seq)),
+        )
 
     def full_text(self, session: str, step: Step) -> str:
         """Return the full text of a message or reply as it was written; `session` may be a sub-agent."""
@@ -203,9 +214,8 @@ class TimelineModel(NestedRows):
 
     def run_of_message(self, first_row: int) -> int:
         """Return the run to which the first message at or after `first_row` was sent; 0 if none was sent."""
-        steps = map(self._pages.step, range(first_row, self._count))
-        sent = (step for step in steps if step and step.kind == "user" and step.status not in UNSENT_STATUSES)
-        return next((step.run for step in sent), 0)
+        message = self._first_message(range(first_row, self._count))
+        return message.run if message else 0
 
     def latest_reply(self, first_row: int, run: int) -> str:
         """Return the last reply of a run at or after `first_row`, or the one being streamed; "" if there is none."""
@@ -220,10 +230,23 @@ class TimelineModel(NestedRows):
 
     def last_message(self) -> Step | None:
         """Return the last message of the user in this session."""
-        steps = map(self._pages.step, range(self._count - 1, -1, -1))
-        return next(
-            (step for step in steps if step and step.kind == "user" and step.status not in UNSENT_STATUSES), None
-        )
+        return self._first_message(range(self._count - 1, -1, -1))
+
+    def _first_message(self, rows: Iterable[int]) -> Step | None:
+        """Return the first of these rows that is a message which has been sent."""
+        steps = map(self._pages.step, rows)
+        sent = (step for step in steps if step and step.kind == "user" and step.status not in UNSENT_STATUSES)
+        return next(sent, None)
+
+    def open_interruption(self) -> Step | None:
+        """Return the step of an interruption about which the user has not decided yet; None if there is none.
+
+        Searching the last rows is enough, because the run cannot continue before that decision.
+        """
+        last_rows = range(self._count - 1, max(-1, self._count - 1 - INTERRUPTION_ROWS), -1)
+        interruptions = (step for row in last_rows if (step := self._pages.step(row)) and step.kind == "interrupted")
+        latest = next(interruptions, None)
+        return latest if latest and latest.status == "waiting" else None
 
     def header(self, run: int) -> Step | None:
         """Return the step of the header row of a run; None if the run has no header yet."""
@@ -243,20 +266,20 @@ class TimelineModel(NestedRows):
                 if step.kind == "run":
                     return
 
-    def axis(self, run: int) -> tuple[int, int]:
-        """Return the start and end of a run's time axis in microseconds since the epoch.
+    def axis(self, run: int) -> TimeRange:
+        """Return the time axis of a run, in microseconds since the epoch.
 
         While the run is in progress, the end moves in few, large steps, so that the duration bars are seldom repainted.
         """
         header = self.header(run)
         if header is None:
-            return 0, 0
+            return TimeRange(0, 0)
         if header.ended_at:
-            return header.started_at, header.ended_at
-        length = AXIS_START
+            return TimeRange(header.started_at, header.ended_at)
+        length = MIN_AXIS_LENGTH
         while length < self._now_or_last_event(header) - header.started_at:
             length = length * 3 // 2
-        return header.started_at, header.started_at + length
+        return TimeRange(header.started_at, header.started_at + length)
 
     def duration_of(self, step: Step) -> int:
         """Return the duration of a step in microseconds; for a step in progress, the time until now."""
@@ -383,21 +406,34 @@ class TimelineModel(NestedRows):
         return step.run if step else 0
 
     def _accessible_text(self, step: Step, position: int) -> str:
-        text = accessible_row_text(step._replace(object=self.object_of(step)), self.duration_of(step))
+        """Return the text of a row for screen readers."""
         if kind_style(step.kind).shape in {"reply", "bubble"}:
             message = markdown_to_plain_text(self.text_of(position)) or visible(step.object)
             text = f"{translate(verb(step.kind, step.status))} {message}".strip()
-        if step.kind == "end" and step.status == "failed":
-            error = self._rows.event(self.session, step.last_seq).get("error") or {}
-            explanation = " ".join(filter(None, (visible(error.get(part, "")) for part in ("cause", "fix"))))
-            text = f"{text}. {explanation}" if explanation else text
+        else:
+            text = accessible_row_text(step._replace(object=self.object_of(step)), self.duration_of(step))
+        if explanation := self._error_explanation(step):
+            text = f"{text}. {explanation}"
         if step.depth:
             text = f"{translate('Sub-agent')}: {text}"
-        group = self.group_at(position)
-        is_expanded = group.is_expanded if group else self.is_expanded(position)
+        is_unfolded = self._is_unfolded(step, position)
+        if is_unfolded is None:
+            return text
+        return f"{text}, {translate('expanded')}" if is_unfolded else f"{text}, {translate('collapsed')}"
+
+    def _error_explanation(self, step: Step) -> str:
+        """Return the cause and the fix of the error with which a run ended; "" for any other step."""
+        if step.kind != "end" or step.status != "failed":
+            return ""
+        error = self._rows.event(self.session, step.last_seq).get("error") or {}
+        return " ".join(filter(None, (visible(error.get("cause", "")), visible(error.get("fix", "")))))
+
+    def _is_unfolded(self, step: Step, position: int) -> bool | None:
+        """Return whether a run, a group of reads or a sub-agent is unfolded; None for a row that cannot be folded."""
         if step.kind == "run" and not step.depth:
-            is_expanded = not self.is_folded(step.run)
-        return text if is_expanded is None else f"{text}, {translate('expanded' if is_expanded else 'collapsed')}"
+            return not self.is_folded(step.run)
+        group = self.group_at(position)
+        return group.is_expanded if group else self.is_expanded(position)
 
     # Overridden Qt methods
 

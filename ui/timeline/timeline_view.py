@@ -19,7 +19,7 @@ from ui.timeline.single_column_table import SingleColumnTable
 from ui.timeline.timeline_model import AnyIndex, TimelineModel
 from ui.widgets.announce import announce
 
-TICK_MS: Final = 1_000
+DURATION_INTERVAL_MS: Final = 1_000
 END_TOLERANCE: Final = 4  # pixels; if less remains below the viewport, the view counts as scrolled to the end
 ARROW_MARGIN: Final = 8  # pixels on both sides of an arrow in which a click counts as a click on it
 
@@ -51,7 +51,9 @@ class TimelineView(SingleColumnTable):
         self._rows = model
         self._painter = TimelineRowDelegate(model, look, self)
         self._background = look.theme.background
-        self._replies = ReplyWidgets(self.viewport(), look, self.link_clicked.emit, self._schedule_later)
+        self._replies = ReplyWidgets(
+            self.viewport(), look, on_link_clicked=self.link_clicked.emit, update_later=self._schedule_later
+        )
         end_cards = RunEndCards(self.viewport(), look, self._connect_card)
         self._embedded = EmbeddedWidgets(model, self._painter, self._replies, end_cards)
         self._heights = LazyRowHeights(self, model, self._embedded)
@@ -61,12 +63,12 @@ class TimelineView(SingleColumnTable):
         self._layout_due = False
         self._unseen = 0  # number of rows added since the user scrolled away from the end
         self._pressed_x = 0.0
-        self._soon = QTimer(self, interval=0, singleShot=True)
-        self._soon.timeout.connect(self.update_layout)
-        self._later = QTimer(self, singleShot=True)
-        self._later.timeout.connect(self._schedule_layout)
-        self._tick = QTimer(self, interval=TICK_MS)
-        self._tick.timeout.connect(self._repaint_clock)
+        self._layout_timer = QTimer(self, interval=0, singleShot=True)
+        self._layout_timer.timeout.connect(self.update_layout)
+        self._delayed_layout_timer = QTimer(self, singleShot=True)
+        self._delayed_layout_timer.timeout.connect(self._schedule_layout)
+        self._duration_timer = QTimer(self, interval=DURATION_INTERVAL_MS)
+        self._duration_timer.timeout.connect(self._repaint_durations)
         self.setObjectName("timeline.steps")
         self.setAccessibleName(self.tr("Steps"))
         self.set_row_height(self._painter.heights.work)
@@ -75,15 +77,15 @@ class TimelineView(SingleColumnTable):
         self._connect_model(model)
 
     def _connect_model(self, model: TimelineModel) -> None:
-        model.modelReset.connect(self._start_session)
-        model.dataChanged.connect(self._change)
+        model.modelReset.connect(self._on_session_opened)
+        model.dataChanged.connect(self._on_data_changed)
         model.rowsInserted.connect(self._schedule_layout)
         model.rowsRemoved.connect(self._schedule_layout)
         model.rows_added.connect(self._on_rows_added)
         model.draft_replaced.connect(self._on_draft_replaced)
-        self.clicked.connect(self._click)
-        self.doubleClicked.connect(self._double_click)
-        self.selectionModel().selectionChanged.connect(lambda chosen, _: self._choose())
+        self.clicked.connect(self._on_clicked)
+        self.doubleClicked.connect(self._on_double_clicked)
+        self.selectionModel().selectionChanged.connect(lambda chosen, _: self._emit_chosen())
 
     @property
     def following(self) -> bool:
@@ -186,11 +188,14 @@ class TimelineView(SingleColumnTable):
         announce(self, str(self._rows.index(position, 0).data(Qt.ItemDataRole.AccessibleTextRole)))
 
     def update_layout(self) -> None:
-        """Measure the rows near the viewport without moving those on screen, and place the embedded widgets."""
+        """Measure the rows near the viewport without moving those on screen, and place the embedded widgets.
+
+        The update of the layout scrolls, and Qt would then call this method again.
+        """
         if self._is_updating:
             return
         self._is_updating = True
-        self._soon.stop()
+        self._layout_timer.stop()
         try:
             if self._layout_due:
                 self._layout_due = False
@@ -207,11 +212,12 @@ class TimelineView(SingleColumnTable):
         """Place the embedded widgets. While a visible row is in progress, a timer updates its duration."""
         visible_rows = self._embedded.place_widgets(self)
         if visible_rows.first >= 0 and self._rows.count:
-            self.visible_rows_changed.emit(
-                self._visible_root_row(visible_rows.first), self._visible_root_row(visible_rows.last)
-            )
-        if visible_rows.in_progress != self._tick.isActive():
-            self._tick.start() if visible_rows.in_progress else self._tick.stop()
+            first, last = self._visible_root_row(visible_rows.first), self._visible_root_row(visible_rows.last)
+            self.visible_rows_changed.emit(first, last)
+        if not visible_rows.in_progress:
+            self._duration_timer.stop()
+        elif not self._duration_timer.isActive():
+            self._duration_timer.start()
 
     def _visible_root_row(self, position: int) -> int:
         """Return the row of the main session at or above a position; a reply being streamed counts as the last row."""
@@ -224,13 +230,13 @@ class TimelineView(SingleColumnTable):
         card.retry_requested.connect(self.retry_requested)
         card.model_change_requested.connect(self.model_change_requested)
 
-    def _repaint_clock(self) -> None:
+    def _repaint_durations(self) -> None:
         if self.isVisible():
             self.viewport().update()
 
     # Handlers of signals
 
-    def _start_session(self) -> None:
+    def _on_session_opened(self) -> None:
         self._replies.clear()
         self._embedded.end_cards.clear()
         self._following = True
@@ -239,13 +245,14 @@ class TimelineView(SingleColumnTable):
 
     def _schedule_layout(self) -> None:
         self._layout_due = True
-        self._soon.start()
+        self._layout_timer.start()
 
     def _schedule_later(self, milliseconds: int) -> None:
-        if not self._later.isActive():
-            self._later.start(milliseconds)
+        """Update the layout after a pause, unless a later update is already scheduled."""
+        if not self._delayed_layout_timer.isActive():
+            self._delayed_layout_timer.start(milliseconds)
 
-    def _change(self, first: QModelIndex, last: QModelIndex) -> None:
+    def _on_data_changed(self, first: QModelIndex, last: QModelIndex) -> None:
         for position in range(first.row(), last.row() + 1):
             if self._rows.is_draft(position):
                 self._replies.mark_changed(DRAFT)
@@ -260,7 +267,7 @@ class TimelineView(SingleColumnTable):
         """Show the finished reply in place of the draft, and as the selected step if the draft was selected."""
         self._replies.adopt_draft(row)
         if self.selected_position == self._rows.position_of(row):
-            self._choose()
+            self._emit_chosen()
 
     def _set_unseen(self, rows: int) -> None:
         if rows != self._unseen:
@@ -273,21 +280,20 @@ class TimelineView(SingleColumnTable):
         if self._following:
             self._set_unseen(0)
 
-    def _click(self, index: QModelIndex) -> None:
+    def _on_clicked(self, index: QModelIndex) -> None:
         """Fold or unfold the clicked row: a run header anywhere, an expanded group or a sub-agent only at its arrow."""
         position = index.row()
         step, group = self._rows.step_at(position), self._rows.group_at(position)
         columns = self._painter.columns(self.viewport().width())
+        toggles = True
         if step and step.kind == "delegate":
-            hits = columns.badge_right - 3 * ARROW_MARGIN <= self._pressed_x < columns.badge_right + ARROW_MARGIN
+            toggles = columns.badge_right - 3 * ARROW_MARGIN <= self._pressed_x < columns.badge_right + ARROW_MARGIN
         elif group and group.is_expanded:
-            hits = self._pressed_x >= columns.status_icon - ARROW_MARGIN
-        else:
-            hits = True
-        if hits:
+            toggles = self._pressed_x >= columns.status_icon - ARROW_MARGIN
+        if toggles:
             self.toggle_at(position)
 
-    def _double_click(self, index: QModelIndex) -> None:
+    def _on_double_clicked(self, index: QModelIndex) -> None:
         """Open the details of a step.
 
         Runs and groups are ignored, because the two clicks have folded or unfolded them.
@@ -296,7 +302,7 @@ class TimelineView(SingleColumnTable):
         if step and step.kind != "run" and not self._rows.group_at(index.row()):
             self.opened.emit(step)
 
-    def _choose(self) -> None:
+    def _emit_chosen(self) -> None:
         position = self.selected_position
         step = self._rows.step_at(position) if position >= 0 else None
         if step or (position >= 0 and self._rows.is_draft(position)):
@@ -338,28 +344,27 @@ class TimelineView(SingleColumnTable):
         super().paintEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        keys, position, last = Qt.Key, self.selected_position, self._rows.rowCount() - 1
+        keys, position = Qt.Key, self.selected_position
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             event.ignore()
             return
         match event.key():
             case keys.Key_J | keys.Key_Down:
-                self.select(self._next(position, 1) if position >= 0 else self._first_on_screen())
+                self._select_neighbor(1)
             case keys.Key_K | keys.Key_Up:
-                self.select(self._next(position, -1) if position >= 0 else self._first_on_screen())
+                self._select_neighbor(-1)
             case keys.Key_Home:
                 self.select(0)
             case keys.Key_End:
-                self.select(self._next(last + 1, -1))
+                self.select(self._next_shown(self._rows.rowCount(), -1))
                 self.follow()
             case keys.Key_PageDown:
                 self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderPageStepAdd)
             case keys.Key_PageUp:
                 self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderPageStepSub)
             case keys.Key_Return | keys.Key_Enter:
-                focused = self.window().focusWidget()
-                if isinstance(focused, QAbstractButton) and self.isAncestorOf(focused):  # Qt clicks it only in dialogs
-                    focused.click()
+                if button := self._focused_button():
+                    button.click()  # Qt itself clicks it only in dialogs
                 else:
                     self._open(position)
             case keys.Key_Right | keys.Key_Left:
@@ -380,7 +385,17 @@ class TimelineView(SingleColumnTable):
         elif not expand and (delegating_position := self._rows.delegating_position(position)) is not None:
             self.select(delegating_position)
 
-    def _next(self, position: int, direction: int) -> int:
+    def _focused_button(self) -> QAbstractButton | None:
+        """Return the button of an embedded widget that has the focus; None if there is none."""
+        focused = self.window().focusWidget()
+        return focused if isinstance(focused, QAbstractButton) and self.isAncestorOf(focused) else None
+
+    def _select_neighbor(self, direction: int) -> None:
+        """Select the next (1) or previous (-1) row; if no row is selected, the first one on screen."""
+        position = self.selected_position
+        self.select(self._next_shown(position, direction) if position >= 0 else self._first_on_screen())
+
+    def _next_shown(self, position: int, direction: int) -> int:
         """Return the next position in a direction (1 or -1) that is not hidden; `position` itself if there is none."""
         candidate = position + direction
         while 0 <= candidate < self._rows.rowCount() and self._rows.is_hidden(candidate):

@@ -8,11 +8,18 @@ from PySide6.QtGui import QFont, QTextLayout, QTextOption
 from ui.text.visible import cut_lines, visible
 
 MAX_CACHED: Final = 200
-CHARACTERS: Final = 4_000
-LINES: Final = 14
+MAX_CHARACTERS: Final = 4_000
+MAX_LINES: Final = 14
+
+
+class _CacheKey(NamedTuple):
+    text: str
+    width: int
 
 
 class WrappedText(NamedTuple):
+    """A text that has been wrapped, with its dimensions in pixels."""
+
     layout: QTextLayout
     width: float
     height: float
@@ -26,10 +33,10 @@ class WrappedTextCache:
 
     def __init__(self, font: QFont) -> None:
         self._font = font
-        self._cache: dict[tuple[str, int], WrappedText] = {}
+        self._cache: dict[_CacheKey, WrappedText] = {}
 
     def wrap(self, text: str, width: int) -> WrappedText:
-        key = (text, width)
+        key = _CacheKey(text, width)
         wrapped = self._cache.pop(key, None) or self._lay_out(text, width)
         self._cache[key] = wrapped
         if len(self._cache) > MAX_CACHED:
@@ -37,11 +44,7 @@ class WrappedTextCache:
         return wrapped
 
     def _lay_out(self, text: str, width: int) -> WrappedText:
-        display_text = visible(cut_lines(text[:CHARACTERS])).strip()
-        lines = display_text.split("\n")
-        truncated = len(text) > CHARACTERS or len(lines) > LINES
-        display_text = "\u2028".join(lines[:LINES]) + ("…" if truncated else "")
-        layout = QTextLayout(display_text, self._font)
+        layout = QTextLayout(_shortened(text), self._font)
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         layout.setTextOption(option)
@@ -55,3 +58,10 @@ class WrappedTextCache:
             widest = max(widest, line.naturalTextWidth())
         layout.endLayout()
         return WrappedText(layout, widest, y)
+
+
+def _shortened(text: str) -> str:
+    """Return the first lines of a text, separated for a text layout, and followed by an ellipsis if there are more."""
+    lines = visible(cut_lines(text[:MAX_CHARACTERS])).strip().split("\n")
+    is_truncated = len(text) > MAX_CHARACTERS or len(lines) > MAX_LINES
+    return "\u2028".join(lines[:MAX_LINES]) + ("…" if is_truncated else "")

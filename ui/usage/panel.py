@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMargins, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QScrollArea, QVBoxLayout, QWidget
 
@@ -60,16 +60,16 @@ class UsagePanel(PanelPage):
         self._clock = clock
         self._rows: Sequence[UsageRow] = ()
         self._title = label(self.tr("Usage"), look.fonts.title, name="usage.title")
-        ranges = [("7", self.tr("7 days")), ("30", self.tr("30 days")), ("90", self.tr("90 days"))]
-        self._range = SegmentedControl(look, self.tr("Range"), [*ranges, ("all", self.tr("All"))], name="usage.range")
+        ranges = {"7": self.tr("7 days"), "30": self.tr("30 days"), "90": self.tr("90 days"), "all": self.tr("All")}
+        self._range = SegmentedControl(look, self.tr("Range"), ranges, name="usage.range")
         self._range.select("30")
         self._export = Button(look, self.tr("Export CSV…"), name="usage.export", icon="share")
         self._figures = label("", look.fonts.text, name="usage.figures", wrap=True)
         self._empty = label("", look.fonts.text, "second", name="usage.empty", wrap=True)
         self._empty.hide()
-        groupings = [("day", self.tr("By day")), ("model", self.tr("By model")), ("folder", self.tr("By folder"))]
+        groupings = {"day": self.tr("By day"), "model": self.tr("By model"), "folder": self.tr("By folder")}
         self._by = SegmentedControl(look, self.tr("Group by"), groupings, name="usage.by")
-        measures = [("tokens", self.tr("Tokens")), ("cost", self.tr("Cost")), ("time", self.tr("Time"))]
+        measures = {"tokens": self.tr("Tokens"), "cost": self.tr("Cost"), "time": self.tr("Time")}
         self._measure = SegmentedControl(look, self.tr("Measure"), measures, name="usage.measure")
         self._plot = UsagePlot(look)
         self._legend = UsageLegend(look)
@@ -187,7 +187,7 @@ class UsagePanel(PanelPage):
         self._model.show_sums(group_usage(self._rows, by), by)
 
     def _lay_out(self) -> None:
-        header = CompactRow((20, 11, 20, 11), 8)
+        header = CompactRow(QMargins(20, 11, 20, 11), spacing=8)
         header.row.addWidget(self._title)
         header.row.addStretch(1)
         header.row.addWidget(self._range)

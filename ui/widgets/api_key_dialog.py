@@ -1,6 +1,6 @@
 """A dialog to set the API key of a provider. The caller stores the key. A key that is already stored is never shown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
@@ -15,15 +15,15 @@ from ui.widgets.labels import label
 class ApiKeyDialog(QDialog):
     submitted = Signal(str, str)  # name of the provider, and the API key
 
-    def __init__(self, look: Look, providers: Sequence[tuple[str, str]], parent: QWidget | None = None) -> None:
-        """Create the dialog. `providers` are pairs of name and displayed title; the first one is preselected."""
+    def __init__(self, look: Look, providers: Mapping[str, str], parent: QWidget | None = None) -> None:
+        """Create the dialog. `providers` maps names to displayed titles; the first provider is preselected."""
         super().__init__(parent)
-        self._names = [name for name, _ in providers]
+        self._names = list(providers)
         self.setObjectName("key")
         self.setWindowTitle(self.tr("Set API key"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._servers = DropDown(name="key.server", title=self.tr("Provider"), font=look.fonts.text)
-        self._servers.addItems([title or name for name, title in providers])
+        self._provider_box = DropDown(name="key.server", title=self.tr("Provider"), font=look.fonts.text)
+        self._provider_box.addItems([title or name for name, title in providers.items()])
         self._field = QLineEdit()
         self._field.setObjectName("key.value")
         self._field.setAccessibleName(self.tr("API key"))
@@ -31,9 +31,9 @@ class ApiKeyDialog(QDialog):
         self._field.setEchoMode(QLineEdit.EchoMode.Password)
         self._field.setFont(look.fonts.mono)
         cancel = Button(look, self.tr("Cancel"), name="key.cancel")
-        self._save = Button(look, self.tr("Save"), name="key.keep", tone="primary")
-        self._save.setEnabled(False)
-        self._save.setDefault(True)
+        self._save_button = Button(look, self.tr("Save"), name="key.keep", tone="primary")
+        self._save_button.setEnabled(False)
+        self._save_button.setDefault(True)
         text = self.tr(
             "Journeyman sends the key only to this provider. It stores it in your system keyring, or without a keyring "
             "keeps it in memory until you quit."
@@ -43,17 +43,17 @@ class ApiKeyDialog(QDialog):
         column.setSpacing(10)
         column.addWidget(label(self.tr("Set API key"), look.fonts.title))
         column.addWidget(label(text, look.fonts.text, "second", wrap=True))
-        column.addWidget(self._servers)
+        column.addWidget(self._provider_box)
         column.addWidget(self._field)
-        column.addLayout(button_row(cancel, self._save))
+        column.addLayout(button_row(cancel, self._save_button))
         self.setMinimumWidth(look.size(420))
-        self._field.textChanged.connect(lambda text: self._save.setEnabled(bool(text.strip())))
+        self._field.textChanged.connect(lambda text: self._save_button.setEnabled(bool(text.strip())))
         cancel.clicked.connect(self.reject)
-        self._save.clicked.connect(self._submit)
-        click_on_ctrl_enter(self, self._save)
+        self._save_button.clicked.connect(self._submit)
+        click_on_ctrl_enter(self, self._save_button)
         self._field.setFocus()
 
     def _submit(self) -> None:
-        self.submitted.emit(self._names[self._servers.currentIndex()], self._field.text().strip())
+        self.submitted.emit(self._names[self._provider_box.currentIndex()], self._field.text().strip())
         self._field.clear()
         self.accept()

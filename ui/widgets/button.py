@@ -14,8 +14,8 @@ from ui.widgets.paint import draw_frame
 ICON: Final = 16
 ARROW: Final = 14
 GAP: Final = 8
-PAD: Final = 11
-CHIP_PAD: Final = 5
+PADDING: Final = 11
+CHIP_PADDING: Final = 5
 SHRUNK_WIDTH: Final = 90  # pixels; minimum width of a button that may elide its text
 
 
@@ -43,7 +43,7 @@ class Button(QPushButton):
         self._icon = icon
         self._hint = ""
         self._has_menu = has_menu
-        self._short = False
+        self._icon_only = False
         self._shrunk_width = 0  # pixels at the usual text size; 0 if the button may not shrink
         self._elide_mode = Qt.TextElideMode.ElideRight
         self.setObjectName(name)
@@ -53,15 +53,15 @@ class Button(QPushButton):
         if tone:
             self.setProperty("tone", tone)
         self.set_shortcut_hint(hint)
-        self._take_size()
+        self._fit_height()
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self._take_size()
+        self._fit_height()
         self.updateGeometry()
         self.update()
 
-    def _take_size(self) -> None:
+    def _fit_height(self) -> None:
         """Set the minimum height from the font, because a layout without enough space would squeeze the button."""
         self.setFont(self._look.fonts.strong)
         self.setMinimumHeight(self.sizeHint().height())
@@ -88,12 +88,12 @@ class Button(QPushButton):
             self.updateGeometry()
             self.update()
 
-    def allow_shrinking(self, least: int = SHRUNK_WIDTH) -> None:
+    def allow_shrinking(self, min_width: int = SHRUNK_WIDTH) -> None:
         """Let the button elide its text if there is not enough room, instead of requiring the full width.
 
-        `least` is its minimum width in pixels at the usual text size.
+        `min_width` is in pixels at the usual text size.
         """
-        self._shrunk_width = least
+        self._shrunk_width = min_width
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def has_icon(self) -> bool:
@@ -101,28 +101,28 @@ class Button(QPushButton):
 
     def full_width(self) -> int:
         """Return the width that the button needs to show its whole text."""
-        short, self._short = self._short, False
+        was_icon_only, self._icon_only = self._icon_only, False
         width = self.sizeHint().width()
-        self._short = short
+        self._icon_only = was_icon_only
         return width
 
-    def set_icon_only(self, short: bool) -> None:
+    def set_icon_only(self, icon_only: bool) -> None:
         """Set whether only the icon is shown. The label then becomes the tooltip, unless there is one already."""
-        if short != self._short:
-            self._short = short
+        if icon_only != self._icon_only:
+            self._icon_only = icon_only
             if self.toolTip() in ("", self.accessibleName()):
-                self.setToolTip(self.accessibleName() if short else "")
+                self.setToolTip(self.accessibleName() if icon_only else "")
             self.updateGeometry()
             self.update()
 
     def sizeHint(self) -> QSize:
         height = max(28, QFontMetrics(self._look.fonts.strong).height() + 12)
-        return QSize(round(self._content_width()) + 2 * PAD, height)
+        return QSize(round(self._content_width()) + 2 * PADDING, height)
 
     def minimumSizeHint(self) -> QSize:
         hint = self.sizeHint()
-        least = self._look.size(self._shrunk_width) if self._shrunk_width else hint.width()
-        return QSize(min(hint.width(), least), hint.height())
+        min_width = self._look.size(self._shrunk_width) if self._shrunk_width else hint.width()
+        return QSize(min(hint.width(), min_width), hint.height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Click the button on Enter, even in a dialog with another default button.
@@ -152,18 +152,22 @@ class Button(QPushButton):
 
     def _paint_content(self, painter: QPainter) -> None:
         look, color = self._look, self._text_color()
-        content = self._content_width(hint=self._shows_hint())
-        fits = content <= self.width()
-        left, over = ((self.width() - content) / 2, 0.0) if fits else (PAD, content + 2 * PAD - self.width())
+        content_width = self._content_width(hint=self._shows_hint())
+        left: float = PADDING
+        missing_width = 0.0
+        if content_width <= self.width():
+            left = (self.width() - content_width) / 2
+        else:
+            missing_width = content_width + 2 * PADDING - self.width()
         middle = self.height() / 2
         if self._icon:
             size = look.size(ICON)
             drawn = pixmap(self._icon, color, size, self.devicePixelRatioF())
             painter.drawPixmap(QPointF(round(left), round(middle - size / 2)), drawn)
-            left += size + (GAP if self.text() and not self._short else 0)
-        if self.text() and not self._short:
+            left += size + (GAP if self.text() and not self._icon_only else 0)
+        if self.text() and not self._icon_only:
             metrics = QFontMetrics(look.fonts.strong)
-            width = metrics.horizontalAdvance(self.text()) - over
+            width = metrics.horizontalAdvance(self.text()) - missing_width
             text = metrics.elidedText(self.text(), self._elide_mode, int(width) + 1)
             painter.setFont(look.fonts.strong)
             painter.setPen(color)
@@ -192,17 +196,17 @@ class Button(QPushButton):
 
     def _shows_hint(self) -> bool:
         """Return whether there is room for the shortcut, which is the first part that is left out."""
-        return bool(self._hint) and not self._short and self._content_width() <= self.width()
+        return bool(self._hint) and not self._icon_only and self._content_width() <= self.width()
 
     def _content_width(self, *, hint: bool = True) -> float:
         fonts = self._look.fonts
         parts = []
         if self._icon:
             parts.append(self._look.size(ICON))
-        if self.text() and not self._short:
+        if self.text() and not self._icon_only:
             parts.append(QFontMetrics(fonts.strong).horizontalAdvance(self.text()))
-        if self._hint and hint and not self._short:
-            parts.append(QFontMetrics(fonts.caption).horizontalAdvance(self._hint) + 2 * CHIP_PAD)
+        if self._hint and hint and not self._icon_only:
+            parts.append(QFontMetrics(fonts.caption).horizontalAdvance(self._hint) + 2 * CHIP_PADDING)
         if self._has_menu:
             parts.append(self._look.size(ARROW))
         return sum(parts) + GAP * (len(parts) - 1)
@@ -211,14 +215,14 @@ class Button(QPushButton):
         theme = self._look.theme
         if not self.isEnabled():
             return theme.third
-        inks = {
+        colors = {
             "primary": theme.on_accent,
             "quiet": theme.second,
             "stop": theme.failed,
             "learnt": theme.learned,
             "waiting": theme.waiting,
         }
-        return inks.get(self._tone, theme.text)
+        return colors.get(self._tone, theme.text)
 
     def _fill(self) -> QColor:
         theme = self._look.theme

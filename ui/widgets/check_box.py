@@ -42,9 +42,9 @@ class CheckBox(QCheckBox):
         option = QStyleOptionButton()
         self.initStyleOption(option)
         with QPainter(self) as painter:
-            mark, color = _paint_mark(painter, self, option, self._look), self._look.theme.on_accent
+            mark = _paint_mark(painter, self, option, self._look)
             if self.isChecked():
-                color = color if self.isEnabled() else self._look.theme.third
+                color = self._look.theme.on_accent if self.isEnabled() else self._look.theme.third
                 painter.drawPixmap(mark.topLeft(), pixmap("check", color, mark.width(), self.devicePixelRatioF()))
             self.style().drawControl(QStyle.ControlElement.CE_CheckBoxLabel, option, painter, self)
 

@@ -2,23 +2,24 @@
 
 from typing import Final
 
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, QMargins
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 
+NO_MARGINS: Final = QMargins(0, 0, 0, 0)
 LABEL_WIDTH: Final = 12  # average characters of the elided label that always stay visible
 
 
 class CompactRow(QWidget):
     """A row with margins. The caller adds its widgets to the layout `row`."""
 
-    def __init__(self, margins: tuple[int, int, int, int], spacing: int = 6) -> None:
+    def __init__(self, margins: QMargins = NO_MARGINS, *, spacing: int = 6) -> None:
         super().__init__()
         self.row = QHBoxLayout(self)
-        self.row.setContentsMargins(*margins)
+        self.row.setContentsMargins(margins)
         self.row.setSpacing(spacing)
 
     def event(self, event: QEvent) -> bool:
@@ -34,14 +35,15 @@ class CompactRow(QWidget):
         parts = [item.widget() for index in range(self.row.count()) if (item := self.row.itemAt(index))]
         shown = [part for part in parts if part and not part.isHidden()]
         margins = self.row.contentsMargins()
-        room = self.width() - margins.left() - margins.right() - self.row.spacing() * (len(shown) - 1)
-        short = sum(map(_full_width, shown)) > room
+        available = self.width() - margins.left() - margins.right() - self.row.spacing() * (len(shown) - 1)
+        icon_only = sum(map(_full_width, shown)) > available
         for part in parts:
             if isinstance(part, Button) and part.has_icon():
-                part.set_icon_only(short)
+                part.set_icon_only(icon_only)
 
 
 def _full_width(part: QWidget) -> int:
+    """Return the width that a part of the row needs while the buttons show their texts."""
     if isinstance(part, Button):
         return part.full_width()
     width = part.sizeHint().width()

@@ -22,24 +22,28 @@ class _CurrentRowFilter(QObject):
         self._view = view
         view.installEventFilter(self)
         for filled in (view.model().modelReset, view.model().rowsInserted, view.model().layoutChanged):
-            filled.connect(self._choose_when_focused)
+            filled.connect(self._ensure_current_row_if_focused)
 
-    def _choose_when_focused(self) -> None:
+    def _ensure_current_row_if_focused(self) -> None:
         if self._view.hasFocus():
-            self._choose()
+            self._ensure_current_row()
 
-    def _choose(self) -> None:
-        if not self._view.currentIndex().isValid() and (first := self._first()).isValid():
+    def _ensure_current_row(self) -> None:
+        if not self._view.currentIndex().isValid() and (first := self._first_selectable()).isValid():
             self._view.selectionModel().setCurrentIndex(first, QItemSelectionModel.SelectionFlag.NoUpdate)
 
-    def _first(self) -> QModelIndex:
-        rows, can_be_current = self._view.model(), Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        indexes = (rows.index(row, 0) for row in range(rows.rowCount()))
-        return next((index for index in indexes if rows.flags(index) & can_be_current == can_be_current), QModelIndex())
+    def _first_selectable(self) -> QModelIndex:
+        """Return the index of the first row that can be selected; an invalid index if there is none."""
+        model, needed_flags = self._view.model(), Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        for row in range(model.rowCount()):
+            index = model.index(row, 0)
+            if model.flags(index) & needed_flags == needed_flags:
+                return index
+        return QModelIndex()
 
     # Overridden Qt methods
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QFocusEvent) and event.gotFocus() and event.reason() != Qt.FocusReason.MouseFocusReason:
-            self._choose()
+            self._ensure_current_row()
         return False

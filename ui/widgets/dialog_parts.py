@@ -44,8 +44,9 @@ def grow_to_fit(dialog: QDialog) -> None:
     """
     if layout := dialog.layout():
         layout.activate()
-        least = dialog.height() if dialog.isVisible() else 0
-        resize_in_screen(dialog, dialog.width(), max(least, layout.totalHeightForWidth(dialog.width())))
+        current_height = dialog.height() if dialog.isVisible() else 0
+        needed_height = layout.totalHeightForWidth(dialog.width())
+        resize_in_screen(dialog, dialog.width(), max(current_height, needed_height))
 
 
 def show_form_error(dialog: QDialog, error: QLabel, text: str) -> None:

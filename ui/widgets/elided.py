@@ -23,7 +23,7 @@ class ElidedLabel(QLabel):
             self.setProperty("tone", tone)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._line = ""
-        self._least_characters = 0
+        self._kept_characters = 0
         self.show_text(text)
 
     def show_text(self, text: str) -> None:
@@ -34,7 +34,7 @@ class ElidedLabel(QLabel):
 
     def keep_characters(self, count: int) -> None:
         """Require the width of `count` average characters, or of the whole text if that is shorter."""
-        self._least_characters = count
+        self._kept_characters = count
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
@@ -43,8 +43,9 @@ class ElidedLabel(QLabel):
 
     def minimumSizeHint(self) -> QSize:
         metrics = QFontMetrics(self.font())
-        least = max(MIN_WIDTH, self._least_characters * metrics.averageCharWidth())
-        return QSize(min(least, max(MIN_WIDTH, self.sizeHint().width())), metrics.height())
+        kept_width = max(MIN_WIDTH, self._kept_characters * metrics.averageCharWidth())
+        full_width = max(MIN_WIDTH, self.sizeHint().width())
+        return QSize(min(kept_width, full_width), metrics.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         color = self.palette().color(self.foregroundRole())

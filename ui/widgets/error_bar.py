@@ -54,6 +54,7 @@ class ErrorBar(AccentFrame):
         self._keep(lambda source: source is None or source.session != session)
 
     def _keep(self, condition: Callable[[ErrorSource | None], bool]) -> None:
+        """Keep only the errors whose source meets a condition, and show the latest of them."""
         kept = {error: source for error, source in self._errors.items() if condition(source)}
         if len(kept) == len(self._errors):
             return

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRect, QSize
 from PySide6.QtWidgets import QLayout, QLayoutItem, QSizePolicy, QWidget
 
 GAP: Final = 6
+MAX_MINIMUM_WIDTH: Final = 160  # pixels; a wider item may be cut off rather than widen the window
 
 
 class FlowLayout(QLayout):
@@ -45,7 +46,9 @@ class FlowLayout(QLayout):
 
     def minimumSize(self) -> QSize:
         sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
-        return QSize(min(160, max((s.width() for s in sizes), default=0)), max((s.height() for s in sizes), default=0))
+        width = max((size.width() for size in sizes), default=0)
+        height = max((size.height() for size in sizes), default=0)
+        return QSize(min(MAX_MINIMUM_WIDTH, width), height)
 
     def _arrange(self, rect: QRect, *, move: bool) -> int:
         """Return the height of all lines.

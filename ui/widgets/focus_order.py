@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 SAME_ROW = 10  # pixels by which the vertical centers of controls in the same row may differ
@@ -31,8 +31,8 @@ def focus_neighbor(order: list[QWidget], focused: QWidget | None, *, forward: bo
     """Focus the control after (`forward`) or before the focused one in `order`; return whether there was one."""
     if not order:
         return False
-    holders = [index for index, part in enumerate(order) if focused in (part, part.focusProxy())]
-    index = holders[0] + (1 if forward else -1) if holders else 0
+    focused_indexes = [index for index, part in enumerate(order) if focused in (part, part.focusProxy())]
+    index = focused_indexes[0] + (1 if forward else -1) if focused_indexes else 0
     reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
     order[index % len(order)].setFocus(reason)
     return True
@@ -51,15 +51,13 @@ def _takes_tab(part: QWidget) -> bool:
 
 
 def _by_rows(parts: list[QWidget], window: QWidget) -> list[QWidget]:
+    """Return the controls row by row and from left to right, as they are placed in the window."""
     centers = {part: part.mapTo(window, part.rect().center()) for part in parts}
     by_height = sorted(parts, key=lambda part: centers[part].y())
-    row_of, row = dict.fromkeys(by_height[:1], 0), 0
-    for above, part in pairwise(by_height):
-        row += centers[part].y() - centers[above].y() > SAME_ROW
-        row_of[part] = row
-
-    def place(part: QWidget) -> tuple[int, int]:
-        center: QPoint = centers[part]
-        return row_of[part], center.x()
-
-    return sorted(parts, key=place)
+    rows: list[list[QWidget]] = []
+    for part in by_height:
+        if rows and centers[part].y() - centers[rows[-1][-1]].y() <= SAME_ROW:
+            rows[-1].append(part)
+        else:
+            rows.append([part])
+    return [part for row in rows for part in sorted(row, key=lambda part: centers[part].x())]

@@ -19,7 +19,7 @@ MAX_SIDE: Final = 2_400  # pixels; larger images are scaled down while they are 
 SUPPORTED_FORMATS: Final = frozenset({"png", "jpeg", "gif", "webp", "bmp"})
 PNG_SIGNATURE, PNG_TRAILER = b"\x89PNG", b"IEND\xaeB`\x82"
 SIGNATURES: Final = (PNG_SIGNATURE, b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
-MAX_HEIGHT: Final = 420
+MAX_HEIGHT: Final = 420  # pixels at the usual text size; a higher image is shown smaller
 
 
 def is_image(body: bytes) -> bool:
@@ -83,9 +83,9 @@ class ImageView(QWidget):
         decoded = decode_image(body)
         self._image = on_light_ground(decoded.image)
         pixels = f"{decoded.original_size.width()} × {decoded.original_size.height()}" if self.is_valid() else ""
-        self._line = " · ".join(filter(None, (name, pixels, size(len(body)))))
+        self._caption_text = " · ".join(filter(None, (name, pixels, size(len(body)))))
         self.setObjectName("picture")
-        self.setAccessibleName(self._line)
+        self.setAccessibleName(self._caption_text)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -93,14 +93,15 @@ class ImageView(QWidget):
     def is_valid(self) -> bool:
         return not self._image.isNull()
 
-    def _fitted(self, width: int) -> QSize:
-        room = QSize(width, self._look.size(MAX_HEIGHT))
+    def _fitted_size(self, width: int) -> QSize:
+        """Return the size of the image, reduced if necessary to this width and MAX_HEIGHT."""
+        limit = QSize(width, self._look.size(MAX_HEIGHT))
         full_size = self._image.size()
-        if full_size.width() <= room.width() and full_size.height() <= room.height():
+        if full_size.width() <= limit.width() and full_size.height() <= limit.height():
             return full_size
-        return full_size.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
+        return full_size.scaled(limit, Qt.AspectRatioMode.KeepAspectRatio)
 
-    def _caption(self) -> int:
+    def _caption_height(self) -> int:
         return QFontMetrics(self._look.fonts.second).height() + 6
 
     # Overridden Qt methods
@@ -109,11 +110,11 @@ class ImageView(QWidget):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        return self._fitted(width).height() + self._caption()
+        return self._fitted_size(width).height() + self._caption_height()
 
     def sizeHint(self) -> QSize:
-        fitted = self._fitted(self._look.size(MAX_HEIGHT))
-        return QSize(fitted.width(), fitted.height() + self._caption())
+        fitted = self._fitted_size(self._look.size(MAX_HEIGHT))
+        return QSize(fitted.width(), fitted.height() + self._caption_height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = self._look.theme
@@ -121,11 +122,11 @@ class ImageView(QWidget):
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
             rect = QRect(0, 0, 0, 0)
             if self.is_valid():
-                rect.setSize(self._fitted(self.width()))
+                rect.setSize(self._fitted_size(self.width()))
                 painter.drawImage(rect, self._image)
                 draw_frame(painter, rect, 2, None, theme.line)
-            below = QRect(0, rect.height() + 4, self.width(), self._caption())
-            draw_line(painter, below, self._line, self._look.fonts.second, theme.third)
+            below = QRect(0, rect.height() + 4, self.width(), self._caption_height())
+            draw_line(painter, below, self._caption_text, self._look.fonts.second, theme.third)
 
 
 class ImageListView(QScrollArea):

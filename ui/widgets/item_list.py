@@ -69,8 +69,10 @@ class ItemListModel(QAbstractListModel, Generic[T]):
 
     def index_of(self, key: str) -> QModelIndex:
         """Return the index of the item with this key; an invalid index if there is none."""
-        places = (self.index(at) for at, item in enumerate(self.items) if key and self.key_of(item) == key)
-        return next(places, QModelIndex())
+        if not key:
+            return QModelIndex()
+        rows = (row for row, item in enumerate(self.items) if self.key_of(item) == key)
+        return self.index(next(rows, -1))
 
     # Overridden Qt methods
 

@@ -136,7 +136,7 @@ class TextField(QPlainTextEdit):
     ) -> None:
         super().__init__(parent)
         self._enter_breaks_line = enter_breaks_line
-        self._lines = max_lines
+        self._max_lines = max_lines
         self._min_lines = min_lines
         self.setProperty("bare", True)
         self.setFont(font)
@@ -168,9 +168,9 @@ class TextField(QPlainTextEdit):
         """Set the height to that of the text or placeholder, at most `max_lines` lines; a longer text scrolls."""
         text_lines = round(self.document().size().height())
         if self.document().isEmpty():
-            text_lines = max(text_lines, min(self._placeholder_lines(), self._lines))
-        visible_lines = max(self._min_lines, min(text_lines, self._lines))
-        overflows = text_lines > self._lines
+            text_lines = max(text_lines, min(self._placeholder_lines(), self._max_lines))
+        visible_lines = max(self._min_lines, min(text_lines, self._max_lines))
+        overflows = text_lines > self._max_lines
         policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if overflows else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         before = self.viewport().size()
         self.setVerticalScrollBarPolicy(policy)

@@ -20,7 +20,7 @@ from ui.widgets.toned_text import TonedText
 ICON: Final = 18
 NARROW_WIDTH: Final = 460  # pixels; in a narrower entry, the buttons are placed below each other
 TEXT_WIDTH: Final = 120  # pixels; if less is left for the texts beside the buttons, the buttons move below them
-OWN: Final = ("Journeyman", "you")  # where a model file comes from if it can be removed here
+REMOVABLE_ORIGINS: Final = ("Journeyman", "you")  # where a model file comes from if it can be removed here
 
 
 class LocalModelAction(StrEnum):
@@ -79,11 +79,11 @@ class LocalModelEntry(QFrame):
         self._bar.setAccessibleName(_tr("Download"))
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(look.size(6))
-        self._main = Button(look, "", name=name)
-        self._other = Button(look, "", name=f"{name}.other", tone="quiet")
-        self._main.installEventFilter(self)
-        self._main.clicked.connect(lambda: self._emit(self._actions.main))
-        self._other.clicked.connect(lambda: self._emit(self._actions.other))
+        self._main_button = Button(look, "", name=name)
+        self._other_button = Button(look, "", name=f"{name}.other", tone="quiet")
+        self._main_button.installEventFilter(self)
+        self._main_button.clicked.connect(lambda: self._request(self._actions.main))
+        self._other_button.clicked.connect(lambda: self._request(self._actions.other))
         self._lay_out()
         self.restyle(look)
 
@@ -105,14 +105,15 @@ class LocalModelEntry(QFrame):
         self._bar.setRange(0, 1000)
         self._bar.setValue(done * 1000 // max(1, row.size))
         self._actions = self._choose_actions(row, is_default=default_model == f"local/{row.name}")
-        for button, action in zip((self._main, self._other), self._actions, strict=True):
+        main, other = (self._main_button, self._actions.main), (self._other_button, self._actions.other)
+        for button, action in (main, other):
             if button.text() != action.text:
                 button.setText(action.text)
                 button.setAccessibleName(f"{action.text}: {visible(row.title)}")
                 button.updateGeometry()
             button.setVisible(bool(action.name))
         offers_download = self._actions.main.name == LocalModelAction.DOWNLOAD
-        self._main.set_tone("primary" if offers_download and self._fixed_title else "")
+        self._main_button.set_tone("primary" if offers_download and self._fixed_title else "")
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -120,8 +121,8 @@ class LocalModelEntry(QFrame):
         for part in (self._text, self._state):
             part.setFont(look.fonts.second)
         self._bar.setMaximumHeight(look.size(6))
-        self._main.restyle(look)
-        self._other.restyle(look)
+        self._main_button.restyle(look)
+        self._other_button.restyle(look)
         self._texts.setMinimumWidth(look.size(TEXT_WIDTH))
         self._update_icon()
 
@@ -129,7 +130,7 @@ class LocalModelEntry(QFrame):
         """Ignore the second press of a double click, which would pause the download that the first one has started."""
         return event.type() == QEvent.Type.MouseButtonDblClick
 
-    def _emit(self, action: _Action) -> None:
+    def _request(self, action: _Action) -> None:
         if self._row is not None and action.name:
             self.action_requested.emit(action.name, self._row.name)
 
@@ -143,7 +144,7 @@ class LocalModelEntry(QFrame):
         if row.is_available:
             remove = _Action(actions.REMOVE, _tr("Delete") if row.origin == "Journeyman" else _tr("Remove"))
             use = _Action() if is_default else _Action(actions.USE, _tr("Use"))
-            return _Actions(use, remove if self._can_remove and row.origin in OWN else more)
+            return _Actions(use, remove if self._can_remove and row.origin in REMOVABLE_ORIGINS else more)
         cancel_or_more = cancel if row.partial else more
         if self._install_hint or not row.fits:
             return _Actions(_Action(), cancel_or_more)
@@ -181,11 +182,11 @@ class LocalModelEntry(QFrame):
         row.setSpacing(12)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         buttons = QWidget()
-        self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight, buttons)
-        self._buttons.setContentsMargins(0, 0, 0, 0)
-        self._buttons.setSpacing(6)
-        for button in (self._other, self._main):
-            self._buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        self._buttons_layout = QBoxLayout(QBoxLayout.Direction.LeftToRight, buttons)
+        self._buttons_layout.setContentsMargins(0, 0, 0, 0)
+        self._buttons_layout.setSpacing(6)
+        for button in (self._other_button, self._main_button):
+            self._buttons_layout.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(StackingRow(self._texts, buttons, spacing=12, alignment=Qt.AlignmentFlag.AlignTop), 1)
 
     # Overridden Qt methods
@@ -193,8 +194,8 @@ class LocalModelEntry(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the buttons below each other if they would leave too little width for the texts."""
         super().resizeEvent(event)
-        narrow, directions = event.size().width() < self._look.size(NARROW_WIDTH), QBoxLayout.Direction
-        self._buttons.setDirection(directions.TopToBottom if narrow else directions.LeftToRight)
+        is_narrow, directions = event.size().width() < self._look.size(NARROW_WIDTH), QBoxLayout.Direction
+        self._buttons_layout.setDirection(directions.TopToBottom if is_narrow else directions.LeftToRight)
 
     def _update_icon(self) -> None:
         color = self._look.theme.color("second")
@@ -208,9 +209,9 @@ def model_text(row: LocalModelRow, *, with_title: bool) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def gigabytes(octets: int) -> str:
+def gigabytes(byte_count: int) -> str:
     """Format a size in bytes with decimal units (1 GB is a billion bytes), as model hubs and shops do."""
-    return f"{octets / 1e9:.1f} GB"
+    return f"{byte_count / 1e9:.1f} GB"
 
 
 def progress_text(progress: DownloadProgress) -> str:
@@ -225,7 +226,11 @@ def progress_text(progress: DownloadProgress) -> str:
 
 def available_text(row: LocalModelRow) -> str:
     """Return a text that says where a model file comes from, and how fast the model ran on this computer."""
-    place = _tr("On this computer") if row.origin in OWN else _tr("On this computer, from {}").format(row.origin)
+    place = (
+        _tr("On this computer")
+        if row.origin in REMOVABLE_ORIGINS
+        else _tr("On this computer, from {}").format(row.origin)
+    )
     state = {"loading": _tr("loading…"), "loaded": _tr("loaded"), "": ""}[row.load_state]
     speed = row.speed
     read = _tr("reads {} tokens/s").format(f"{speed.prompt:g}") if speed.prompt else ""

@@ -17,7 +17,7 @@ class LocalShortcuts(QFrame):
     local_shortcuts: Mapping[str, Callable[[], object]] = {}
 
     def event(self, event: QEvent) -> bool:
-        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride and self._act(event):
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride and self._handler(event):
             focused = QApplication.focusWidget()
             if focused is not None and focused.testAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled):
                 _KeyInterceptor(focused, self)
@@ -26,13 +26,13 @@ class LocalShortcuts(QFrame):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if act := self._act(event):
-            act()
+        if handler := self._handler(event):
+            handler()
             event.accept()
         else:
             super().keyPressEvent(event)
 
-    def _act(self, event: QKeyEvent) -> Callable[[], object] | None:
+    def _handler(self, event: QKeyEvent) -> Callable[[], object] | None:
         return self.local_shortcuts.get(QKeySequence(event.keyCombination()).toString())
 
 

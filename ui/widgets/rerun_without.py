@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QWidget
 
+from core.domain.sessions import SessionRow
 from ui.base.bridge import Bridge
 from ui.base.deferred_reader import DeferredReader
 from ui.base.panel_page import StartTask
@@ -18,7 +19,7 @@ from ui.widgets.confirm_dialog import ConfirmDialog
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
 
-TITLE = 60
+MAX_TITLE = 60  # characters of the title of a session that are shown
 
 
 class RunReference(Protocol):
@@ -40,24 +41,35 @@ class RerunWithout(NamedTuple):
     reader: DeferredReader
 
     def confirm(self, item: str, uses: Iterable[RunReference], look: Look, over: QWidget) -> None:
-        """Ask whether to repeat the latest of these runs without `item`; a run costs tokens and changes files."""
-        newest = next(((row, use.run) for use in uses if (row := self.reader.session(use.session))), None)
-        if newest is None:
-            return
-        row, run = newest
-        title = visible(row.title)
+        """Ask whether to repeat the latest of these runs without `item`; a run costs tokens and changes files.
+
+        `uses` are sorted from the latest to the earliest.
+        """
+        for use in uses:
+            if session := self.reader.session(use.session):  # it may have been deleted
+                self._confirm_rerun(item, session, use.run, look, over)
+                return
+
+    def _confirm_rerun(self, item: str, session: SessionRow, run: int, look: Look, over: QWidget) -> None:
+        title = visible(session.title)
+        shortened_title = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1]}…"
         text = _tr("“{}” runs again in {} without this item, with the current files. Then both runs are compared.")
-        text = text.format(title if len(title) <= TITLE else f"{title[: TITLE - 1]}…", visible(row.folder))
-        act = partial(self.start_run, item, row.id, run)
-        ConfirmDialog(
-            look, _tr("Run again without this item?"), text, _tr("Run again"), act, over, tone="primary"
-        ).open()
+        dialog = ConfirmDialog(
+            look,
+            _tr("Run again without this item?"),
+            text.format(shortened_title, visible(session.folder)),
+            _tr("Run again"),
+            partial(self.start_run, item, session.id, run),
+            over,
+            tone="primary",
+        )
+        dialog.open()
 
     def start_run(self, item: str, session: str, run: int) -> None:
         async def begin(engine: "Engine") -> str:
-            beginning = await engine.history.fork_to_rerun(session, run, excluded=(item,))
-            await engine.history.start_fork(beginning)
-            return beginning.session_id
+            fork = await engine.history.fork_to_rerun(session, run, excluded=(item,))
+            await engine.history.start_fork(fork)
+            return fork.session_id
 
         async def send() -> None:
             self.selection.choose_page("compare", session, await self.bridge.ask(begin))

@@ -40,13 +40,16 @@ class ScrollColumn(QVBoxLayout):
     def least_height(self, width: int) -> int:
         """Return the minimum height of the column at this width, for which the scroll area is as low as possible."""
         hint_height = self._hint.sizeHint().height() + self.spacing() if self._hint else 0
-        scroll_height = self._scroll.heightForWidth(width) - self._scroll.minimumSizeHint().height()
-        return self._needed(width) - scroll_height + hint_height
+        saved_height = self._scroll.heightForWidth(width) - self._scroll.minimumSizeHint().height()
+        return self._needed_height(width) - saved_height + hint_height
 
-    def _needed(self, width: int) -> int:
+    def _needed_height(self, width: int) -> int:
+        """Return the height at which nothing has to scroll."""
+        items = self._items()
         # An empty layout counts as well, because a box layout gives it the height of its margins, but no spacing.
-        height = sum(_height(item, width) for item in self._items())
-        return height + self.spacing() * max(0, sum(not item.isEmpty() for item in self._items()) - 1)
+        height = sum(_height(item, width) for item in items)
+        shown_count = sum(not item.isEmpty() for item in items)
+        return height + self.spacing() * max(0, shown_count - 1)
 
     def _items(self) -> list[QLayoutItem]:
         items = (self.itemAt(index) for index in range(self.count()))
@@ -55,31 +58,31 @@ class ScrollColumn(QVBoxLayout):
     # Overridden Qt methods
 
     def setGeometry(self, rect: QRect) -> None:
-        whole, rect = rect, rect.marginsRemoved(self.contentsMargins())
-        missing = self._needed(rect.width()) - rect.height()
-        if missing <= 0:
-            super().setGeometry(whole)
+        inner = rect.marginsRemoved(self.contentsMargins())
+        missing_height = self._needed_height(inner.width()) - inner.height()
+        if missing_height <= 0:
+            super().setGeometry(rect)
             return
         # Not the method of the box layout, because the scroll area would wrap its content for two sizes in each pass.
-        QLayout.setGeometry(self, whole)
-        top = rect.top()
+        QLayout.setGeometry(self, rect)
+        top = inner.top()
         for item in self._items():
-            height = _height(item, rect.width())
+            height = _height(item, inner.width())
             if item.widget() is self._scroll:
-                height = self._place_scroll(QRect(rect.left(), top, rect.width(), max(0, height - missing)))
+                height = max(0, height - missing_height)
+                self._place_scroll(QRect(inner.left(), top, inner.width(), height))
             else:
-                item.setGeometry(QRect(rect.left(), top, rect.width(), height))
+                item.setGeometry(QRect(inner.left(), top, inner.width(), height))
             top += height + (0 if item.isEmpty() else self.spacing())
 
-    def _place_scroll(self, room: QRect) -> int:
-        """Place the scroll area and the hint below it; return their height."""
-        scroll_rect = QRect(room)
+    def _place_scroll(self, rect: QRect) -> None:
+        """Place the scroll area in a rectangle, with the hint at its bottom."""
+        scroll_rect = QRect(rect)
         if self._hint and self._has_hint_room:
-            hint_height = min(self._hint.sizeHint().height(), room.height())
-            scroll_rect.setHeight(max(0, room.height() - hint_height - self.spacing()))
-            self._hint.setGeometry(room.left(), room.bottom() + 1 - hint_height, room.width(), hint_height)
+            hint_height = min(self._hint.sizeHint().height(), rect.height())
+            scroll_rect.setHeight(max(0, rect.height() - hint_height - self.spacing()))
+            self._hint.setGeometry(rect.left(), rect.bottom() + 1 - hint_height, rect.width(), hint_height)
         self._scroll.setGeometry(scroll_rect)
-        return room.height()
 
 
 def _height(item: QLayoutItem, width: int) -> int:

@@ -10,7 +10,7 @@ from ui.style.icons import icon
 from ui.style.theme import Look
 from ui.widgets.labels import ENTER_KEYS
 
-INTO_LIST: Final = ENTER_KEYS | {Qt.Key.Key_Down}
+LIST_KEYS: Final = ENTER_KEYS | {Qt.Key.Key_Down}
 
 
 class SearchField(QLineEdit):
@@ -24,19 +24,19 @@ class SearchField(QLineEdit):
         self.setPlaceholderText(placeholder)
         self.setAccessibleName(placeholder)
         self.setClearButtonEnabled(True)
-        self._glass = self.addAction(icon("search", look.theme.third), QLineEdit.ActionPosition.LeadingPosition)
+        self._search_icon = self.addAction(icon("search", look.theme.third), QLineEdit.ActionPosition.LeadingPosition)
         self.restyle(look)
 
     def restyle(self, look: Look) -> None:
         self.setFont(look.fonts.text)
-        self._glass.setIcon(icon("search", look.theme.third))
+        self._search_icon.setIcon(icon("search", look.theme.third))
 
     # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
-        elif event.key() in INTO_LIST or event.key() == Qt.Key.Key_Escape:
+        elif event.key() in LIST_KEYS or event.key() == Qt.Key.Key_Escape:
             self.list_requested.emit()
         else:
             super().keyPressEvent(event)

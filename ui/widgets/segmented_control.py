@@ -1,6 +1,6 @@
 """A segmented control: a row of mutually exclusive options."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
@@ -11,23 +11,23 @@ from ui.widgets.radio_group import radio_group
 
 
 class SegmentedControl(QFrame):
-    """A segmented control. `choices` are pairs of the name of an option and its displayed text."""
+    """A segmented control. `choices` maps the name of each option to its displayed text."""
 
     chosen = Signal(str)
 
-    def __init__(self, look: Look, title: str, choices: Sequence[tuple[str, str]], *, name: str) -> None:
+    def __init__(self, look: Look, title: str, choices: Mapping[str, str], *, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
         self.setAccessibleName(title)
         self.setProperty("surface", "segments")
         buttons: list[QPushButton] = []
-        self._names = [word for word, _ in choices]
+        self._names = list(choices)
         row = QHBoxLayout(self)
         row.setContentsMargins(2, 2, 2, 2)
         row.setSpacing(2)
-        for word, text in choices:
+        for option, text in choices.items():
             button = QPushButton()
-            button.setObjectName(f"{name}.{word}")
+            button.setObjectName(f"{name}.{option}")
             button.setText(text)
             button.setAccessibleName(f"{title}: {text}")
             button.setProperty("tone", "segment")
@@ -45,9 +45,9 @@ class SegmentedControl(QFrame):
     def selected(self) -> str:
         return self._names[self._group.checkedId()]
 
-    def select(self, word: str) -> None:
+    def select(self, option: str) -> None:
         """Select an option without emitting `chosen`."""
-        self._group.button(self._names.index(word)).setChecked(True)
+        self._group.button(self._names.index(option)).setChecked(True)
 
     def restyle(self, look: Look) -> None:
         for button in self._group.buttons():

@@ -6,15 +6,17 @@ from PySide6.QtWidgets import QSplitter, QWidget
 from ui.base.window_state import WindowState
 
 
-def horizontal_splitter(left: QWidget, right: QWidget, widths: tuple[int, int], *, stretch_index: int = 1) -> QSplitter:
-    """Return a splitter with two widgets. `stretch_index` is the index of the widget that gets additional width."""
+def horizontal_splitter(
+    left: QWidget, right: QWidget, *, left_width: int, right_width: int, stretches_left: bool = False
+) -> QSplitter:
+    """Return a splitter with two widgets. Additional width goes to the right one, with `stretches_left` to the left."""
     splitter = QSplitter(Qt.Orientation.Horizontal)
     splitter.setHandleWidth(1)
     splitter.setChildrenCollapsible(False)
     splitter.addWidget(left)
     splitter.addWidget(right)
-    splitter.setStretchFactor(stretch_index, 1)
-    splitter.setSizes(list(widths))
+    splitter.setStretchFactor(0 if stretches_left else 1, 1)
+    splitter.setSizes([left_width, right_width])
     order_children(splitter)
     return splitter
 

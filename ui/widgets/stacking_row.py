@@ -1,7 +1,9 @@
 """A row of two widgets, which are placed below each other if there is too little width for both."""
 
-from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtCore import QMargins, QRect, QSize, Qt
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayoutItem, QSizePolicy, QWidget
+
+NO_MARGINS = QMargins(0, 0, 0, 0)
 
 
 class StackingLayout(QBoxLayout):
@@ -25,22 +27,31 @@ class StackingLayout(QBoxLayout):
     # Overridden Qt methods
 
     def setGeometry(self, rect: QRect) -> None:
-        stacked, directions = self._needed_width() > rect.width(), QBoxLayout.Direction
-        self.setDirection(directions.TopToBottom if stacked else directions.LeftToRight)
+        is_stacked, directions = self._needed_width() > rect.width(), QBoxLayout.Direction
+        self.setDirection(directions.TopToBottom if is_stacked else directions.LeftToRight)
         super().setGeometry(rect)
 
     def hasHeightForWidth(self) -> bool:
         return True
 
     def heightForWidth(self, width: int) -> int:
-        inner, items = width - self._margins().width(), self._shown()
-        if self._needed_width() > width:
-            height = sum(_height(item, inner) for item in items) + self.spacing() * max(0, len(items) - 1)
-        else:
-            others = [_wanted_width(item) + self.spacing() for item in items[1:]]
-            widths = [inner - sum(others), *(other - self.spacing() for other in others)]
-            height = max((_height(item, wide) for item, wide in zip(items, widths, strict=True)), default=0)
+        inner_width = width - self._margins().width()
+        is_stacked = self._needed_width() > width
+        height = self._stacked_height(inner_width) if is_stacked else self._row_height(inner_width)
         return height + self._margins().height()
+
+    def _stacked_height(self, width: int) -> int:
+        """Return the height of all items below each other."""
+        items = self._shown()
+        return sum(_height(item, width) for item in items) + self.spacing() * max(0, len(items) - 1)
+
+    def _row_height(self, width: int) -> int:
+        """Return the height of all items side by side, of which the first one gets the additional width."""
+        items = self._shown()
+        other_widths = [_wanted_width(item) for item in items[1:]]
+        first_width = width - sum(other_widths) - self.spacing() * len(other_widths)
+        widths = [first_width, *other_widths]
+        return max((_height(item, item_width) for item, item_width in zip(items, widths, strict=False)), default=0)
 
     def sizeHint(self) -> QSize:
         return QSize(self._needed_width(), self.heightForWidth(self._needed_width()))
@@ -65,13 +76,13 @@ class StackingRow(QWidget):
         first: QWidget,
         second: QWidget,
         *,
-        margins: tuple[int, int, int, int] = (0, 0, 0, 0),
+        margins: QMargins = NO_MARGINS,
         spacing: int = 8,
         alignment: Qt.AlignmentFlag | None = None,
     ) -> None:
         super().__init__()
         row = StackingLayout(self)
-        row.setContentsMargins(*margins)
+        row.setContentsMargins(margins)
         row.setSpacing(spacing)
         row.addWidget(first, 1)
         row.addWidget(second)

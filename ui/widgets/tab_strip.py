@@ -1,6 +1,6 @@
 """A tab bar whose tabs can show small numbers, such as a count, next to their titles."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
@@ -14,8 +14,15 @@ from ui.widgets.paint import draw_frame, draw_line
 PADDING: Final = 10
 ARROW: Final = 14
 GAP: Final = 6
+FIGURE_GAP: Final = 4
+FIGURE_PADDING: Final = 6
 
-TabFigure = tuple[str, str]  # the text and the color token
+
+class TabFigure(NamedTuple):
+    """A small number beside the title of a tab; `token` names its color in the theme."""
+
+    text: str
+    token: str = "second"
 
 
 class FigureTabBar(QTabBar):
@@ -42,29 +49,34 @@ class FigureTabBar(QTabBar):
     def show_figures(self, index: int, figures: list[TabFigure]) -> None:
         if self._figures.get(index, []) != figures:
             self._figures[index] = figures
-            figures_text = " ".join(text for text, _ in figures)
+            figures_text = " ".join(figure.text for figure in figures)
             self.setAccessibleTabName(index, f"{self.tabText(index)} {figures_text}".strip())
             self._fit_figures()
             self._lay_out_again()
 
     def _lay_out_again(self) -> None:
+        """Make Qt compute the tab sizes again, which it does when the text of a tab is set."""
         if self.count():
             self.setTabText(0, self.tabText(0))
 
     def _fit_figures(self) -> None:
         """Hide the numbers if all tabs fit without them, but not with them."""
-        before, widths = self._hides_figures, []
-        for self._hides_figures in (False, True):
-            widths.append(sum(self.tabSizeHint(index).width() for index in range(self.count())))
-        self._hides_figures = widths[1] <= self.width() < widths[0]
-        if self._hides_figures != before:
+        were_hidden = self._hides_figures
+        self._hides_figures = False
+        full_width = self._tabs_width()
+        self._hides_figures = True
+        self._hides_figures = self._tabs_width() <= self.width() < full_width
+        if self._hides_figures != were_hidden:
             self._lay_out_again()
+
+    def _tabs_width(self) -> int:
+        return sum(self.tabSizeHint(index).width() for index in range(self.count()))
 
     def _figures_width(self, index: int) -> int:
         metrics = QFontMetrics(self.look.fonts.caption)
         figures = [] if self._hides_figures else self._figures.get(index, [])
-        widths = [metrics.horizontalAdvance(text) for text, _ in figures]
-        return sum(widths) + 4 * (len(widths) - 1) + 12 if widths else 0
+        widths = [metrics.horizontalAdvance(figure.text) for figure in figures]
+        return sum(widths) + FIGURE_GAP * (len(widths) - 1) + 2 * FIGURE_PADDING if widths else 0
 
     def restyle(self, look: Look) -> None:
         self.look = look
@@ -105,35 +117,37 @@ class FigureTabBar(QTabBar):
         return self.tabSizeHint(index)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, fonts = self.look.theme, self.look.fonts
         with QPainter(self) as painter:
-            under = self.mapFromGlobal(self.cursor().pos())
-            uncovered = self._uncovered_right()
             for index in range(self.count()):
-                box = self.tabRect(index)
-                chosen = index == self.currentIndex()
-                color = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
-                title_box = box.adjusted(self._padding, 0, 0, -2)
-                title_box.setRight(min(title_box.right(), uncovered))  # a title below the buttons ends with "…"
-                text_width = draw_line(painter, title_box, self.tabText(index), fonts.strong, color)
-                if chosen:
-                    painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
-                if chosen and self.hasFocus():
-                    draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
-                if (figures := self._figures.get(index)) and not self._hides_figures:
-                    self._paint_figures(
-                        painter, box, box.x() + self._padding + text_width + GAP, figures, self._figures_width(index)
-                    )
+                self._paint_tab(painter, index)
 
-    def _paint_figures(self, painter: QPainter, box: QRect, x: int, figures: list[TabFigure], width: int) -> None:
-        theme, font = self.look.theme, self.look.fonts.caption
-        metrics = QFontMetrics(font)
-        height = metrics.height() + 4
+    def _paint_tab(self, painter: QPainter, index: int) -> None:
+        theme, box = self.look.theme, self.tabRect(index)
+        is_current = index == self.currentIndex()
+        is_hovered = self.underMouse() and box.contains(self.mapFromGlobal(self.cursor().pos()))
+        color = theme.text if is_current or is_hovered else theme.second
+        title_rect = box.adjusted(self._padding, 0, 0, -2)
+        title_rect.setRight(min(title_rect.right(), self._uncovered_right()))  # a title below the buttons is elided
+        title_width = draw_line(painter, title_rect, self.tabText(index), self.look.fonts.strong, color)
+        if is_current:
+            painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
+        if is_current and self.hasFocus():
+            draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
+        self._paint_figures(painter, index, box.x() + self._padding + title_width + GAP)
+
+    def _paint_figures(self, painter: QPainter, index: int, x: int) -> None:
+        """Paint the numbers of a tab, if it has any and they are not hidden."""
+        figures = self._figures.get(index)
+        if not figures or self._hides_figures:
+            return
+        theme, font, box = self.look.theme, self.look.fonts.caption, self.tabRect(index)
+        width, height = self._figures_width(index), QFontMetrics(font).height() + 4
         frame = QRect(x, box.y() + (box.height() - 2 - height) // 2, width, height)
         draw_frame(painter, frame, 4, theme.raised, theme.strong_line)
-        x += 6
-        for text, token in figures:
-            x += draw_line(painter, QRect(x, frame.y(), width, height), text, font, theme.color(token)) + 4
+        x += FIGURE_PADDING
+        for figure in figures:
+            rect = QRect(x, frame.y(), width, height)
+            x += draw_line(painter, rect, figure.text, font, theme.color(figure.token)) + FIGURE_GAP
 
 
 class TabStrip(QWidget):

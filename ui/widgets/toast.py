@@ -31,26 +31,26 @@ class Toast(AccentFrame):
         self._undo: UndoAction | None = None
         self._text = ElidedLabel("", look.fonts.text, "")
         self._text.setObjectName("toast.text")
-        self._button = Button(look, self.tr("Undo"), name="toast.undo", icon="undo-2")
-        self._close = Button(look, self.tr("Close"), name="toast.close", tone="quiet")
-        self._button.clicked.connect(self.undo)
-        self._close.clicked.connect(self.hide)
+        self._undo_button = Button(look, self.tr("Undo"), name="toast.undo", icon="undo-2")
+        self._close_button = Button(look, self.tr("Close"), name="toast.close", tone="quiet")
+        self._undo_button.clicked.connect(self.undo)
+        self._close_button.clicked.connect(self.hide)
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 6, 8, 6)
         row.addWidget(self._text, 1)
-        row.addWidget(self._button)
-        row.addWidget(self._close)
-        self._end = QTimer(self, singleShot=True)
-        self._end.timeout.connect(self._hide_unless_in_use)
+        row.addWidget(self._undo_button)
+        row.addWidget(self._close_button)
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._hide_unless_in_use)
         self.hide()
 
     def show_message(self, text: str, undo: UndoAction | None = None) -> None:
         self._undo = undo
         self._text.show_text(text)
-        self._button.setVisible(undo is not None)
+        self._undo_button.setVisible(undo is not None)
         self.setAccessibleName(text)
         self.show()
-        self._end.start(UNDO_VISIBLE_MS if undo else VISIBLE_MS)
+        self._timer.start(UNDO_VISIBLE_MS if undo else VISIBLE_MS)
         self.undo_changed.emit()
         announce(self, text)
 
@@ -60,9 +60,9 @@ class Toast(AccentFrame):
         return self.isVisible() and self._undo is not None
 
     @property
-    def remaining_ms(self) -> int:
-        """How long the toast stays unless it is hovered or focused then."""
-        return self._end.remainingTime()
+    def duration_ms(self) -> int:
+        """How long the toast stays after the message was shown, unless it is hovered or focused then."""
+        return self._timer.interval()
 
     def undo(self) -> None:
         """Hide the toast, and undo its action. If that fails, offer it again unless a newer toast is shown."""
@@ -92,12 +92,12 @@ class Toast(AccentFrame):
         theme = look.theme
         self.set_colors(fill=theme.panel, line=theme.strong_line, edge=theme.accent)
         self._text.setFont(look.fonts.text)
-        self._button.restyle(look)
-        self._close.restyle(look)
+        self._undo_button.restyle(look)
+        self._close_button.restyle(look)
 
     def _hide_unless_in_use(self) -> None:
-        if self.underMouse() or self._button.hasFocus() or self._close.hasFocus():
-            self._end.start()
+        if self.underMouse() or self._undo_button.hasFocus() or self._close_button.hasFocus():
+            self._timer.start()
         else:
             self.hide()
 

@@ -120,7 +120,7 @@ class Queries:
 
     def open_questions(self) -> list[OpenQuestion]:
         """Return the open questions, oldest first."""
-        return [OpenQuestion(self.session(session), question) for session, question in self._reader.questions()]
+        return [OpenQuestion(self.session(asked.session), asked.question) for asked in self._reader.questions()]
 
     def _followed(self, folder: Path) -> FollowedFiles:
         return followed_files(self._rule_store.current(), folder)

@@ -32,7 +32,8 @@ class AnswerRecorder:
                 "It has already been answered, or its run has ended.",
                 "List the open questions with `journeyman pending`.",
             )
-        asked = next((open_ for _, open_ in self.reader.questions() if open_.id == question), None)
+        pending = (asked.question for asked in self.reader.questions())
+        asked = next((candidate for candidate in pending if candidate.id == question), None)
         answer = checked_answer(asked, answer) if asked else answer
         self.claimed.add(question)
         try:

@@ -83,7 +83,7 @@ def show(reader: Reader) -> dict[str, Any]:
         "steps": [[_plain(step) for step in reader.steps(row.id, 0, row.rows)] for row in sessions],
         "entries": [[list(line) for line in reader.raw_events(row.id)] for row in sessions],
         "found": [dataclasses.asdict(hit) for hit in reader.search("folder")],
-        "questions": [[name, dataclasses.asdict(question)] for name, question in reader.questions()],
+        "questions": [[asked.session, dataclasses.asdict(asked.question)] for asked in reader.questions()],
     }
     plain: dict[str, Any] = json.loads(json.dumps(shown))
     return plain

@@ -350,7 +350,7 @@ def test_open_questions_are_listed_until_they_are_answered(path: Path) -> None:
         asked = [QuestionAsked(Question(f"q{n}", "Which?"), f"c{n}") for n in range(3)]
         await journal.append(name, RunStarted("m"), *asked)
         await journal.append(name, QuestionAnswered("q1", "c1", Answer(text="this")))
-        assert [question.id for _, question in reader.questions()] == ["q0", "q2"]
+        assert [asked.question.id for asked in reader.questions()] == ["q0", "q2"]
         await journal.append(name, RunEnded("stopped"))
         assert reader.questions() == []
 

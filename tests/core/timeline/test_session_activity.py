@@ -4,7 +4,7 @@ from typing import Any
 
 from core.domain.problems import ErrorDetails
 from core.timeline.decision_entry import decision_of
-from core.timeline.session_activity import ACTIVITY_KINDS, SessionActivity
+from core.timeline.session_activity import ACTIVITY_KINDS, SessionActivity, UserRating
 from tests.core.store.made import GOLDEN, examples
 
 
@@ -122,4 +122,4 @@ def test_the_last_rating_of_the_user_counts() -> None:
         line("run_rated", 2, run_number=2, rating="down", by="check"),
         line("run_rated", 3, run_number=1, rating=""),
     )
-    assert past.ratings == {2: ("up", "fine"), 1: ("", "")}
+    assert past.ratings == {2: UserRating("up", "fine"), 1: UserRating()}

@@ -43,7 +43,7 @@ PARTED = found([*ALIKE, "one", "x", *ALIKE], [*ALIKE, "other", *ALIKE])
 
 
 def shape(of: Alignment, *opened: int) -> list[tuple[int, bool, bool]]:
-    return [(line.steps, line.pair is None, line.first) for line in comparison_lines(of, opened)]
+    return [(line.steps, line.pair is None, line.precedes_difference) for line in comparison_lines(of, opened)]
 
 
 def test_equal_steps_are_collapsed_and_the_first_difference_is_marked() -> None:
@@ -69,7 +69,7 @@ def test_the_accessible_text_of_a_row_has_both_sides() -> None:
 def test_steps_that_look_alike_but_had_other_arguments_say_so() -> None:
     steps = [step(1, "a.txt", "write")._replace(key="r1c1")]
     (mark, line) = comparison_lines(align_runs(steps, steps, {"r1c1": "one"}, {"r1c1": "two"}), ())
-    assert mark.first and line.pair and not is_equal(line.pair)
+    assert mark.precedes_difference and line.pair and not is_equal(line.pair)
     assert accessible_line_text(line, PARTED).endswith("right: Wrote a.txt, 1.0s, done, with other arguments")
     assert pair_note(PARTED.pairs[0]) == pair_note(PARTED.pairs[8]) == ""
 
@@ -227,5 +227,5 @@ def test_a_comparison_can_be_exported_once_there_is_one(scene: Scene) -> None:
     dialog.filterSelected.emit(dialog.nameFilters()[1])
     assert dialog.defaultSuffix() == "csv"
     dialog.close()
-    scene.panel.write("there.csv")
+    scene.panel.export("there.csv")
     assert scene.started == ["compare", "export a comparison"]

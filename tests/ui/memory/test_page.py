@@ -245,7 +245,7 @@ def test_literal_matches_come_first_and_stay_there(qapp: QApplication, home: Pat
         page = await opened(person)
         await until(lambda: len(lines(page)) == 2, "both memories")
         write(find(page, QLineEdit, "memory.search"), "the date is")
-        await until(lambda: page._found is not None and len(lines(page)) == 2, "the search results")
+        await until(lambda: page._search_results is not None and len(lines(page)) == 2, "the search results")
         assert texts(page)[0] == text
 
     live(qapp, home, act)

@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.clock import SECOND
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
-from core.store.reader import RecalledMemoryUse
+from core.store.reader import RecallOutcome
 from core.store.row_sampling import RowSample
 
 START = 1_790_000_000 * SECOND
@@ -21,7 +21,7 @@ class MemorySteps:
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
     events: dict[int, dict[str, Any]] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
-    ratings: dict[str, RecalledMemoryUse] = field(default_factory=dict)
+    outcomes: dict[str, RecallOutcome] = field(default_factory=dict)
     reads: int = 0
 
     def find_blob(self, blob: str) -> bytes | None:
@@ -62,8 +62,8 @@ class MemorySteps:
             if after < seq <= until and entry.get("kind") in wanted
         ]
 
-    def memory_ratings(self, session: str, run: int) -> dict[str, RecalledMemoryUse]:
-        return self.ratings
+    def recall_outcomes(self, session: str, run: int) -> dict[str, RecallOutcome]:
+        return self.outcomes
 
     def children(self, session: str) -> list[SessionRow]:
         return []

@@ -25,7 +25,13 @@ def test_cache_keeps_the_most_recently_used_rows(qapp: QApplication, look: Look)
             painted.append(row)
 
         made = pictures.pixmap_for(
-            row, step, QSize(100, 10), 2.0, look.theme.background, paint, max_pixels=10 * 200 * 20
+            row,
+            step,
+            size=QSize(100, 10),
+            ratio=2.0,
+            background=look.theme.background,
+            paint=paint,
+            max_pixels=10 * 200 * 20,
         )
         assert made.size() == QSize(200, 20)
         return len(painted) > before

@@ -9,12 +9,14 @@ from pytestqt.qtbot import QtBot
 from core.domain.clock import SECOND
 from core.domain.problems import ErrorDetails
 from core.domain.sessions import SessionRow
+from core.timeline.session_activity import UserRating
 from tests.ui.hands import click, find, press, write
 from tests.ui.timeline.session_data import START, MemorySteps, letter_session
 from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.minimap import Minimap
-from ui.timeline.run_end_card import CardRating, RunEnd, RunEndCard, RunFileChange
+from ui.timeline.run_end_card import RunEnd, RunEndCard, RunFileChange
 from ui.timeline.run_page import RunPage
+from ui.widgets.tab_strip import TabFigure
 
 ROW = SessionRow("s", "Mould complaint", "~/letters", "qwen3-32b", "done", runs=2, turns=9, tokens=48_200)
 
@@ -42,7 +44,7 @@ def page(qtbot: QtBot, look: Look, rows: MemorySteps) -> RunPage:
 def test_views_can_be_added_as_tabs(page: RunPage, qtbot: QtBot) -> None:
     other = QWidget()
     page.add_tab("other", "Other", other)
-    page.show_figures("other", [("+84", "done"), ("−3", "failed")])
+    page.show_figures("other", [TabFigure("+84", "done"), TabFigure("−3", "failed")])
     bar = find(page, QTabBar, "run.tabs")
     assert bar.accessibleTabName(1) == "Other +84 −3"
     width = bar.tabRect(1).width()
@@ -256,14 +258,14 @@ def test_rating_is_given_annotated_and_removed(card: RunEndCard, qtbot: QtBot) -
     with qtbot.waitSignal(card.rated) as emitted:
         click(find(card, QToolButton, "end.down"))
     assert emitted.args == [2, "down", ""]
-    card.show_end(step, end._replace(rating=CardRating("down", "")))
+    card.show_end(step, end._replace(rating=UserRating("down", "")))
     card.resize(700, card.height_at())
     assert note.isVisible() and find(card, QToolButton, "end.down").isChecked()
     write(note, "too long")
     with qtbot.waitSignal(card.rated) as emitted:
         press(note, Qt.Key.Key_Return)
     assert emitted.args == [2, "down", "too long"]
-    card.show_end(step, end._replace(rating=CardRating("down", "too long")))
+    card.show_end(step, end._replace(rating=UserRating("down", "too long")))
     with qtbot.waitSignal(card.rated) as emitted:
         click(find(card, QToolButton, "end.down"))
     assert emitted.args == [2, "", ""]
@@ -280,7 +282,7 @@ def test_card_is_placed_at_the_end_of_its_run(page: RunPage, rows: MemorySteps, 
     page.view.update_layout()
     (card,) = page.view.findChildren(RunEndCard)
     assert card.isVisible() and card.width() <= 760
-    page.set_run_end_source(lambda step: RunEnd(None, (), CardRating("up", "")))
+    page.set_run_end_source(lambda step: RunEnd(None, (), UserRating("up", "")))
     page.view.update_layout()
     assert find(card, QToolButton, "end.up").isChecked()
     page.restyle(look)

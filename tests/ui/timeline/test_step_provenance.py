@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.domain.steps import Step
-from core.store.reader import RecalledMemoryUse
+from core.store.reader import RecallOutcome
 from tests.ui.timeline.session_data import MemorySteps
 from ui.timeline.step_details import describe_step
 from ui.timeline.step_provenance import provenance_facts
@@ -57,7 +57,7 @@ def test_memories_of_another_run_are_left_out() -> None:
 
 
 def test_the_details_of_a_recall_say_whether_each_memory_helped() -> None:
-    rows = MemorySteps(ratings={"m1": RecalledMemoryUse(True, "good"), "m2": RecalledMemoryUse(False, "")})
+    rows = MemorySteps(outcomes={"m1": RecallOutcome(True, "good"), "m2": RecallOutcome(False, "")})
     names = ("m1", "m2", "m3")
     memories = [{"memory_id": name, "kind": "knowledge", "text": name.upper(), "reason": "words"} for name in names]
     rows.events[3] = {"kind": "memories_recalled", "session": "s", "run": 1, "memories": memories}

@@ -328,10 +328,10 @@ def test_clock_runs_only_while_a_visible_step_is_open(show: Show) -> None:
     rows = MemorySteps()
     rows.add("command", "running", object="make")
     view = show(rows)
-    assert view._tick.isActive()
+    assert view._duration_timer.isActive()
     model_of(view).apply([Step(0, "command", "done", START, object="make", ended_at=START + 1, run=1)])
     settle(view)
-    assert not view._tick.isActive()
+    assert not view._duration_timer.isActive()
 
 
 class MillionRows:

@@ -13,6 +13,7 @@ from core.domain.steps import Step
 from tests.ui.hands import click, find, press
 from tests.ui.timeline.session_data import START, MemorySteps, letter_session
 from ui.style.theme import Look
+from ui.timeline.folds import RowRange
 from ui.timeline.waterfall.model import SLICE, ShownRun, WaterfallModel
 from ui.timeline.waterfall.panel import WaterfallPanel
 from ui.timeline.waterfall.time_scale import ShortenedWaits, TimeRange, TimeScale, elapsed_label
@@ -26,7 +27,7 @@ def panel(qtbot: QtBot, look: Look) -> WaterfallPanel:
     made.resize(900, 500)
     with qtbot.waitExposed(made):
         made.show()
-    made.show_run("s", ShownRun(2, 2, 0, 12))
+    made.show_run("s", ShownRun(number=2, run_count=2, rows=RowRange(0, 12)))
     return made
 
 
@@ -86,7 +87,7 @@ def test_run_in_progress_grows(panel: WaterfallPanel, qtbot: QtBot, look: Look) 
     rows.add("run", "running", started_at=START, run=1, ended_at=0)
     rows.add("command", "running", object="make", started_at=START + SECOND, ended_at=0)
     bars = WaterfallModel(rows, clock=lambda: START + 9 * SECOND)
-    bars.open("s", 0, 2)
+    bars.open("s", RowRange(0, 2))
     assert bars.is_running and bars.totals()["tools"] == 8 * SECOND and bars.end_time() == START + 9 * SECOND
     done = rows.rows[1] = rows.rows[1]._replace(status="done", ended_at=START + 3 * SECOND)
     more = rows.add("read", object="a", started_at=START + 4 * SECOND, ended_at=START + 5 * SECOND)
@@ -101,7 +102,7 @@ def test_long_run_is_read_in_slices(qtbot: QtBot) -> None:
         rows.add("read", object="a.py")
     bars = WaterfallModel(rows)
     QAbstractItemModelTester(bars, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    bars.open("s", 0, len(rows.rows))
+    bars.open("s", RowRange(0, len(rows.rows)))
     assert bars.rowCount() == SLICE and not bars.is_complete
     qtbot.waitUntil(lambda: bars.is_complete)
     assert (

@@ -66,7 +66,7 @@ FORMS: dict[str, tuple[Callable[[Look, QWidget], QWidget], tuple[str, ...]]] = {
     "import.go": (import_dialog, ("import.list", "import.files")),
     "skill.name.yes": (name_dialog, ("skill.name.field", "skill.name.choice")),
     "key.keep": (
-        lambda look, over: filled(ApiKeyDialog(look, [("a", "A")], over), {"key.value": "k"}),
+        lambda look, over: filled(ApiKeyDialog(look, {"a": "A"}, over), {"key.value": "k"}),
         ("key.server",),
     ),
     "model_address.download": (

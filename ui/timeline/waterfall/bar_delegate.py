@@ -45,12 +45,14 @@ class BarDelegate(QStyledItemDelegate):
         return self.scale.to_x(self.waits.axis_time(at))
 
     def _paint_name(self, painter: QPainter, box: QRect, step: Step) -> None:
-        look, theme = kind_style(step.kind), self.look.theme
-        icon, color = ("user", "accent") if step.kind == "run" else (look.icon, look.token)
+        style, theme = kind_style(step.kind), self.look.theme
+        icon, token = style.icon, style.token
+        if step.kind == "run":
+            icon, token = "user", "accent"
         level = 0 if step.kind == "run" or step.kind in USER_KINDS else 1 + step.depth
         x = EDGE + INDENT * level
         size = self.look.size(ICON)
-        picture = pixmap(icon, theme.color(color), size, painter.device().devicePixelRatio())
+        picture = pixmap(icon, theme.color(token), size, painter.device().devicePixelRatio())
         painter.drawPixmap(x, box.y() + (box.height() - size) // 2, picture)
         rect = QRect(x + size + 7, box.y(), max(0, self.name_width - x - size - 15), box.height() - 1)
         font = self.look.fonts.text

@@ -11,6 +11,7 @@ from core.domain.clock import Clock, now
 from core.domain.steps import OPEN_STATUSES, Step
 from core.store.row_sampling import RowSample
 from ui.base.step_presentation import accessible_row_text
+from ui.timeline.folds import RowRange
 from ui.timeline.step_pages import StepPages, StepSource
 from ui.timeline.waterfall.time_scale import TimeRange
 
@@ -24,12 +25,11 @@ NOWHERE = QModelIndex()
 
 
 class ShownRun(NamedTuple):
-    """The run to show: its number, the number of all runs, its half-open range of rows, and its first message."""
+    """The run that the chart shows. `task` is the user's first message."""
 
     number: int
-    total: int
-    first: int
-    end: int
+    run_count: int
+    rows: RowRange
     task: str = ""
 
 
@@ -50,13 +50,12 @@ class WaterfallModel(QAbstractTableModel):
         self._clock = clock
         self._next = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._next.timeout.connect(self.read_slice)
-        self._start("", 0, 0)
+        self._start("", RowRange(0, 0))
 
-    def _start(self, session: str, first: int, end: int) -> None:
+    def _start(self, session: str, rows: RowRange) -> None:
         self.session = session
-        self._first = first
-        self._next_row = first
-        self._end = end
+        self._next_row = rows.first
+        self._end = rows.end
         self._pages = StepPages(self._source, session)
         self._rows = array("Q")
         self._open: dict[int, RowSample] = {}
@@ -65,13 +64,10 @@ class WaterfallModel(QAbstractTableModel):
         self.started_at = 0
         self.ended_at = 0
 
-    def open(self, session: str, first: int, end: int) -> None:
-        """Show the rows from `first` to `end` (exclusive).
-
-        The first slice is read at once, the others in the background.
-        """
+    def open(self, session: str, rows: RowRange) -> None:
+        """Show these rows. The first slice is read at once, the others in the background."""
         self.beginResetModel()
-        self._start(session, first, end)
+        self._start(session, rows)
         self.endResetModel()
         self.read_slice()
 
@@ -80,16 +76,7 @@ class WaterfallModel(QAbstractTableModel):
         for step in changes:
             self._pages.update(step)
             if step.row in self._open:
-                self._count(
-                    RowSample(
-                        row=step.row,
-                        kind=step.kind,
-                        status=step.status,
-                        started_at=step.started_at,
-                        ended_at=step.ended_at,
-                        depth=step.depth,
-                    )
-                )
+                self._count(_sample_of(step))
             if (position := self.position_of(step.row)) is not None:
                 self.dataChanged.emit(self.index(position, 0), self.index(position, 0))
         if end > self._end:
@@ -114,11 +101,11 @@ class WaterfallModel(QAbstractTableModel):
             self._next.start()
 
     def _count(self, sample: RowSample) -> None:
-        is_open = sample.status in OPEN_STATUSES and not sample.ended_at
+        """Add the time of a step to the totals, or remember the step until it ends."""
         if sample.kind == "run":
             self.started_at = sample.started_at
             self.ended_at = sample.ended_at
-        if is_open:
+        if sample.status in OPEN_STATUSES and not sample.ended_at:
             self._open[sample.row] = sample
             return
         self._open.pop(sample.row, None)
@@ -164,6 +151,7 @@ class WaterfallModel(QAbstractTableModel):
         return self._pages.step(self._rows[position]) if 0 <= position < len(self._rows) else None
 
     def end_of(self, step: Step) -> int:
+        """Return the time in microseconds at which a step ended; for a step in progress, the current time."""
         return step.ended_at if step.ended_at or step.status not in OPEN_STATUSES else self._clock()
 
     def position_of(self, row: int) -> int | None:
@@ -188,6 +176,17 @@ class WaterfallModel(QAbstractTableModel):
             return None
         step = self.step(index.row())
         return accessible_row_text(step, max(0, self.end_of(step) - step.started_at)) if step else ""
+
+
+def _sample_of(step: Step) -> RowSample:
+    return RowSample(
+        row=step.row,
+        kind=step.kind,
+        status=step.status,
+        started_at=step.started_at,
+        ended_at=step.ended_at,
+        depth=step.depth,
+    )
 
 
 def _category(kind: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
@@ -13,6 +13,7 @@ from core.domain.steps import Step
 from ui.base.step_presentation import translate
 from ui.style.number_formats import duration
 from ui.style.theme import Look, blend
+from ui.timeline.folds import RowRange
 from ui.timeline.waterfall.model import RowSampleSource, ShownRun, WaterfallModel
 from ui.timeline.waterfall.time_scale import elapsed_label
 from ui.timeline.waterfall.view import WaterfallView
@@ -26,8 +27,24 @@ from ui.widgets.themed_widget import ThemedWidget
 REFRESH_MS: Final = 1_000
 TIME_LABEL_WIDTH: Final = 58
 MARGIN: Final = 20
-KEY_GAP, TEXT_GAP, HINT_GAP = 4, 2, 14  # after a key, before the text of a shortcut, after the text
-SHORTCUTS: Final = (("W", "S"), "zoom"), (("A", "D"), "move"), (("F",), "fit step"), ((",", "."), "previous, next")
+KEY_GAP: Final = 4  # pixels after a key
+TEXT_GAP: Final = 2  # additional pixels before the text of a shortcut
+HINT_GAP: Final = 14  # pixels between two shortcuts
+
+
+class Shortcut(NamedTuple):
+    """Keys that do related things, and what they do."""
+
+    keys: tuple[str, ...]
+    text: str
+
+
+SHORTCUTS: Final = (
+    Shortcut(("W", "S"), "zoom"),
+    Shortcut(("A", "D"), "move"),
+    Shortcut(("F",), "fit step"),
+    Shortcut((",", "."), "previous, next"),
+)
 
 
 class TimeRuler(ThemedWidget):
@@ -52,23 +69,19 @@ class TimeRuler(ThemedWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, font = self._look.theme, self._look.fonts.caption
+        name_width = self._bars.name_width
         with QPainter(self) as painter:
             painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
-            draw_line(
-                painter,
-                QRect(MARGIN, 0, self._bars.name_width - MARGIN, self.height()),
-                translate("Name"),
-                font,
-                theme.second,
-            )
-            painter.setClipRect(self._bars.name_width, 0, self.width() - self._bars.name_width, self.height())
+            name_rect = QRect(MARGIN, 0, name_width - MARGIN, self.height())
+            draw_line(painter, name_rect, translate("Name"), font, theme.second)
+            painter.setClipRect(name_width, 0, self.width() - name_width, self.height())
             self._paint_waits(painter)
             self._paint_ticks(painter)
 
     def _paint_waits(self, painter: QPainter) -> None:
         color = blend(self._look.theme.waiting, self._look.theme.background, 0.16)
-        for start, end in self._bars.waits.waits:
-            left, right = round(self._bars.x_of(start)), round(self._bars.x_of(end))
+        for wait in self._bars.waits.waits:
+            left, right = round(self._bars.x_of(wait.start)), round(self._bars.x_of(wait.end))
             painter.fillRect(left, 0, right - left, self.height() - 1, color)
 
     def _paint_ticks(self, painter: QPainter) -> None:
@@ -102,11 +115,12 @@ class ShortcutHints(ThemedWidget):
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
-        self.setAccessibleName(", ".join(f"{' '.join(keys)}: {translate(text)}" for keys, text in SHORTCUTS))
+        hints = (f"{' '.join(shortcut.keys)}: {translate(shortcut.text)}" for shortcut in SHORTCUTS)
+        self.setAccessibleName(", ".join(hints))
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        width = self._text_places()[-1].right() + 1 + HINT_GAP
+        width = self._text_rects()[-1].right() + 1 + HINT_GAP
         return QSize(width, QFontMetrics(self._look.fonts.second).height() + 6)
 
     def minimumSizeHint(self) -> QSize:
@@ -115,35 +129,43 @@ class ShortcutHints(ThemedWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         fonts, theme = self._look.fonts, self._look.theme
         with QPainter(self) as painter:
-            for (keys, text), place in zip(SHORTCUTS, self._text_places(), strict=True):
-                if place.right() > self.width():
+            for shortcut, text_rect in zip(SHORTCUTS, self._text_rects(), strict=True):
+                if text_rect.right() > self.width():
                     break
-                draw_line(painter, place, translate(text), fonts.second, theme.second)
-                for key, chip in zip(keys, self._key_places(keys, place.left()), strict=True):
-                    draw_chip(painter, chip, key, fonts.caption, theme.second, theme.strong_line)
+                draw_line(painter, text_rect, translate(shortcut.text), fonts.second, theme.second)
+                key_rects = self._key_rects(shortcut, text_rect.left())
+                for key, key_rect in zip(shortcut.keys, key_rects, strict=True):
+                    draw_chip(painter, key_rect, key, fonts.caption, theme.second, theme.strong_line)
 
-    def _text_places(self) -> list[QRect]:
-        """Return where the text of each shortcut is drawn, after its keys."""
-        metrics, places, x = QFontMetrics(self._look.fonts.second), list[QRect](), 0
-        for keys, text in SHORTCUTS:
-            x += sum(width + KEY_GAP for width in self._key_widths(keys)) + TEXT_GAP
-            width = metrics.horizontalAdvance(translate(text)) + 2
-            places.append(QRect(x, 0, width, self.height()))
+    def _text_rects(self) -> list[QRect]:
+        """Return the rectangle of the text of each shortcut, which follows its keys."""
+        metrics = QFontMetrics(self._look.fonts.second)
+        rects = []
+        x = 0
+        for shortcut in SHORTCUTS:
+            x += self._keys_width(shortcut)
+            width = metrics.horizontalAdvance(translate(shortcut.text)) + 2
+            rects.append(QRect(x, 0, width, self.height()))
             x += width + HINT_GAP
-        return places
+        return rects
 
-    def _key_places(self, keys: Sequence[str], end: int) -> list[QRect]:
-        """Return where the keys of a shortcut are drawn whose text begins at `end`."""
-        widths, height = self._key_widths(keys), self._key_height()
-        x = end - TEXT_GAP - sum(width + KEY_GAP for width in widths)
-        places = []
-        for width in widths:
-            places.append(QRect(x, (self.height() - height) // 2, width, height))
+    def _key_rects(self, shortcut: Shortcut, text_left: int) -> list[QRect]:
+        """Return the rectangles of the keys of a shortcut, whose text begins at `text_left`."""
+        height = self._key_height()
+        rects = []
+        x = text_left - self._keys_width(shortcut)
+        for key in shortcut.keys:
+            width = self._key_width(key)
+            rects.append(QRect(x, (self.height() - height) // 2, width, height))
             x += width + KEY_GAP
-        return places
+        return rects
 
-    def _key_widths(self, keys: Sequence[str]) -> list[int]:
-        return [max(self._key_height(), chip_width(key, self._look.fonts.caption)) for key in keys]
+    def _keys_width(self, shortcut: Shortcut) -> int:
+        """Return the width from the first key of a shortcut to its text."""
+        return sum(self._key_width(key) + KEY_GAP for key in shortcut.keys) + TEXT_GAP
+
+    def _key_width(self, key: str) -> int:
+        return max(self._key_height(), chip_width(key, self._look.fonts.caption))
 
     def _key_height(self) -> int:
         return QFontMetrics(self._look.fonts.caption).height() + 3
@@ -172,10 +194,13 @@ class RunSwitcher(QWidget):
         layout.addSpacing(6)
         layout.addWidget(self._label, 1)
 
-    def show_run(self, number: int, count: int, task: str) -> None:
-        self._label.show_text(self.tr("Run {} of {}").format(number, count) + (f" · {task}" if task else ""))
-        self._previous.setEnabled(number > 1)
-        self._next.setEnabled(number < count)
+    def show_run(self, run: ShownRun) -> None:
+        """Show the number and the task of a run. Without another run to switch to, hide the widget."""
+        text = self.tr("Run {} of {}").format(run.number, run.run_count)
+        self._label.show_text(f"{text} · {run.task}" if run.task else text)
+        self._previous.setEnabled(run.number > 1)
+        self._next.setEnabled(run.number < run.run_count)
+        self.setVisible(run.run_count > 1)
 
     def restyle(self, look: Look) -> None:
         self._previous.restyle(look)
@@ -195,15 +220,24 @@ class WaterfallPanel(QWidget):
         self._rows = WaterfallModel(rows, clock, self)
         self._bars = WaterfallView(self._rows, look)
         self._ruler = TimeRuler(look, self._bars, self._rows)
-        self._keys = ShortcutHints(look)
+        self._shortcut_hints = ShortcutHints(look)
         self._totals = ElidedLabel("", look.fonts.second, "second", name="waterfall.totals")
         self._totals.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._refresh_timer = QTimer(self, interval=REFRESH_MS)
         self._refresh_timer.timeout.connect(self._refresh)
         self._run = 0
-        self._row_range = (0, 0)
+        self._shown_rows = RowRange(0, 0)
         self._switcher = RunSwitcher(look)
         self._shorten = CheckBox(look, self.tr("Shorten long waits"), name="waterfall.shorten")
+        self._lay_out()
+        self.setFocusProxy(self._bars)
+        self._bars.chosen.connect(self.step_chosen)
+        self._bars.run_requested.connect(self.run_requested)
+        self._switcher.run_requested.connect(self.run_requested)
+        self._shorten.toggled.connect(self._bars.shorten_waits)
+        self._rows.progressed.connect(self._update_contents)
+
+    def _lay_out(self) -> None:
         self._head = QWidget()
         head = QHBoxLayout(self._head)
         head.setContentsMargins(14, 6, MARGIN, 6)
@@ -211,7 +245,7 @@ class WaterfallPanel(QWidget):
         head.addWidget(self._shorten, 0, Qt.AlignmentFlag.AlignRight)
         foot = QHBoxLayout()
         foot.setContentsMargins(MARGIN, 8, MARGIN, 8)
-        foot.addWidget(self._keys)
+        foot.addWidget(self._shortcut_hints)
         foot.addStretch(1)
         foot.addWidget(self._totals)
         layout = QVBoxLayout(self)
@@ -222,12 +256,6 @@ class WaterfallPanel(QWidget):
         layout.addWidget(self._bars, 1)
         layout.addWidget(hairline())
         layout.addLayout(foot)
-        self.setFocusProxy(self._bars)
-        self._bars.chosen.connect(self.step_chosen)
-        self._bars.run_requested.connect(self.run_requested)
-        self._switcher.run_requested.connect(self.run_requested)
-        self._shorten.toggled.connect(self._bars.shorten_waits)
-        self._rows.progressed.connect(self._update_contents)
 
     @property
     def bars(self) -> WaterfallView:
@@ -240,24 +268,24 @@ class WaterfallPanel(QWidget):
 
     def show_run(self, session: str, run: ShownRun) -> None:
         """Show a run. If it is already shown, only add its new rows."""
-        self._switcher.show_run(run.number, run.total, run.task)
-        self._switcher.setVisible(run.total > 1)
-        known = session == self._rows.session and run.first == self._row_range[0]
-        self._run, self._row_range = run.number, (run.first, run.end)
-        if known:
-            self._rows.apply(run.end, ())
+        self._switcher.show_run(run)
+        is_shown = session == self._rows.session and run.rows.first == self._shown_rows.first
+        self._run = run.number
+        self._shown_rows = run.rows
+        if is_shown:
+            self._rows.apply(run.rows.end, ())
         else:
-            self._rows.open(session, run.first, run.end)
+            self._rows.open(session, run.rows)
             self._bars.fit_all()
         self._update_contents()
 
     def apply(self, changes: Sequence[Step]) -> None:
         """Apply new and changed steps; those of other runs are ignored."""
-        first, end = self._row_range
-        mine = [step for step in changes if step.row >= first and step.run == self._run]
-        if mine and self._rows.session:
-            self._row_range = (first, max(end, mine[-1].row + 1))
-            self._rows.apply(self._row_range[1], mine)
+        first, end = self._shown_rows
+        own_changes = [step for step in changes if step.row >= first and step.run == self._run]
+        if own_changes and self._rows.session:
+            self._shown_rows = RowRange(first, max(end, own_changes[-1].row + 1))
+            self._rows.apply(self._shown_rows.end, own_changes)
             self._update_contents()
 
     def select_row(self, row: int) -> None:
@@ -268,7 +296,7 @@ class WaterfallPanel(QWidget):
         self._bars.reveal_row(row)
 
     def restyle(self, look: Look) -> None:
-        for part in (self._bars, self._ruler, self._keys, self._switcher, self._shorten):
+        for part in (self._bars, self._ruler, self._shortcut_hints, self._switcher, self._shorten):
             part.restyle(look)
         self._totals.setFont(look.fonts.second)
 
@@ -277,7 +305,8 @@ class WaterfallPanel(QWidget):
         self._shorten.setVisible(self._bars.can_shorten_waits())
         self._head.setVisible(not self._shorten.isHidden() or not self._switcher.isHidden())
         spent = self._rows.totals()
-        text = " · ".join(f"{translate(name)} {duration(spent[name]) or '0s'}" for name in ("thinking", "tools", "you"))
+        totals = [f"{translate(name)} {duration(spent[name]) or '0s'}" for name in ("thinking", "tools", "you")]
+        text = " · ".join(totals)
         self._totals.show_text(text if self._rows.is_complete else f"{text}…")
         if not self._rows.is_running:
             self._refresh_timer.stop()
