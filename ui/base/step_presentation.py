@@ -81,7 +81,7 @@ KINDS: Final[Mapping[str, KindStyle]] = MappingProxyType(
 STATUSES: Final[Mapping[str, StatusStyle]] = MappingProxyType(
     {
         "running": StatusStyle("loader-circle", "accent", "Running"),
-        "pausing": StatusStyle("circle-pause", "accent", "Pausing"),
+        "pausing": StatusStyle("pause", "accent", "Pausing"),
         "waiting": StatusStyle("circle-question-mark", "waiting", "Waiting for you"),
         "done": StatusStyle("circle-check", "done", "Done"),
         "completed": StatusStyle("circle-check", "done", "Done"),

@@ -21,7 +21,7 @@ STATUS_ICONS: Final = MappingProxyType(
         "done": "circle-check",
         "failed": "circle-x",
         "stopped": "circle-slash",
-        "pausing": "circle-pause",
+        "pausing": "pause",
         "paused": "circle-pause",
         "interrupted": "circle-dashed",
         "limit": "circle-alert",

@@ -49,6 +49,7 @@ STATUS_TOKENS: Final = MappingProxyType(
     {
         "waiting": "waiting",
         "running": "accent",
+        "pausing": "accent",
         "done": "done",
         "failed": "failed",
         "stopped": "stopped",
