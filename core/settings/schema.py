@@ -344,7 +344,7 @@ class Settings:
         SettingInfo(
             MEMORY,
             "Semantic search",
-            "The folder of a small embedding model (BERT, such as all-MiniLM-L6-v2), or a file in the GGUF format, "
+            "The folder of an embedding model (BERT or MPNet, such as all-MiniLM-L6-v2), or a file in the GGUF format, "
             "that runs on this computer and finds memories by meaning. If empty, memories are found by keywords only. "
             "“journeyman memory index” tests the model and shows the progress.",
         ),
