@@ -30,10 +30,10 @@ _SHELL_LINE = re.compile(r"#!.{0,80}sh\b")
 
 
 COMPUTED_SCRIPT = (
-    "It runs {}, whose contents an agent has computed after it had read untrusted content, so that no call shows them."
+    "It may run {}, whose contents an agent has computed after reading untrusted content, so that no call shows them."
 )
 DICTATED_SCRIPT = (
-    "It runs {}, in which an agent wrote “{}”. You have not written that, but untrusted content contains it."
+    "It may run {}, in which an agent wrote “{}”. You have not written that, but untrusted content contains it."
 )
 
 
