@@ -26,8 +26,8 @@ THEME_COLORS: Final = (
 )
 """The color of the theme for each of the eight ANSI colors, in their order.
 
-The theme names its colors after what they mean elsewhere in the window; here only their hue counts. Black or white would
-be invisible on the background of a theme, so the faintest and the normal color of text replace them.
+The theme names its colors after what they mean elsewhere in the window; here only their hue counts. Black or white
+would be invisible on the background of a theme, so the faintest and the normal color of text replace them.
 """
 # The other colors of the 256-color palette, as xterm defines them.
 FIRST_CUBE_COLOR: Final = 16
