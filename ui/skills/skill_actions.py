@@ -77,13 +77,14 @@ class SkillActions:
             choices_title=self._tr("Template"),
             parent=self._parent,
         )
-        dialog.submitted.connect(
-            lambda name, template: self._start_task(self._create(name, template), "create a skill")
-        )
+        dialog.submitted.connect(self.create)
         dialog.open()
 
-    async def _create(self, name: str, template: str) -> None:
+    def create(self, name: str, template: str) -> None:
         """Create a skill from a template, and open it for editing."""
+        self._start_task(self._create(name, template), "create a skill")
+
+    async def _create(self, name: str, template: str) -> None:
         new_skill = templates.fill_template(template, name)
         await self._controller.save(name, new_skill.text, dict(new_skill.files), 0)
         self._page.refresh(f"library/{name}", focus_text=True)

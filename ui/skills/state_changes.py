@@ -22,7 +22,7 @@ class StateChange(NamedTuple):
     Attributes:
         setter: The method that is called with the key of the skill and `value`.
         reverse: The action that undoes this one.
-        message: What the user is told afterwards; `{}` stands for the name of the skill.
+        message: The text of the toast; `{}` stands for the name of the skill.
     """
 
     setter: Callable[[SkillsController, str, bool], Awaitable[None]]
