@@ -1,10 +1,10 @@
-"""The command `rules`: lists, tests, adds, edits, revokes and imports permission rules."""
+"""The command `rules`: lists, tests, adds, edits, revokes, restores and imports permission rules."""
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
@@ -17,6 +17,9 @@ from core.domain.rules import PermissionRule, RuleDraft, by_precedence
 from core.engine.policy.permission_lists import describe_lists, new_rules
 from core.engine.policy.trust import RULE_TOOL as FOLDER_TRUST
 
+if TYPE_CHECKING:
+    from core.engine.api.policy_test import PolicyTest
+
 
 class RuleReach(NamedTuple):
     """Where a rule applies: everywhere, or in the folder that the ID names."""
@@ -25,8 +28,31 @@ class RuleReach(NamedTuple):
     scope_id: str
 
 
+EVERYWHERE: Final = RuleReach("always", "")
+
+
+class _Outcome(NamedTuple):
+    """A policy decision as it is printed: the decision in one word, its reason, and the rule that made it, if any."""
+
+    decision: str
+    reason: str
+    rule_id: str
+
+
 async def rules(context: Invocation) -> int:
+    """Run the action that the command line names."""
     return await ACTIONS[context.args.action](context)
+
+
+async def print_decision(context: Invocation, command: str, folder: Path, mode: Mode = DEFAULT_MODE) -> int:
+    """Print whether a new session in this folder could run a command, and why. The command is not executed."""
+    result = await context.engine.test_command(command, folder, mode)
+    if context.args.json:
+        context.out.write_json({"command": command, "folder": result.folder, "mode": mode} | _result_json(result))
+    else:
+        for line in _result_lines(result):
+            context.out.write(line)
+    return DONE
 
 
 async def _list(context: Invocation) -> int:
@@ -58,10 +84,9 @@ async def _add(context: Invocation) -> int:
 
 
 async def _edit(context: Invocation) -> int:
+    """Replace a rule. What the command line does not name stays as it is."""
     args = context.args
-    rule = next((rule for rule in _saved_rules(context) if rule.id == args.rule), None)
-    if rule is None or rule.tool == FOLDER_TRUST:
-        raise Problem(f"There is no permission rule {args.rule!r}.", "", "List the rules with `journeyman rules`.")
+    rule = _find_permission_rule(context, args.rule)
     reach = RuleReach(rule.scope, rule.scope_id)
     if args.everywhere or args.folder is not None:
         reach = _reach(context, args.folder)
@@ -112,47 +137,61 @@ def _saved_rules(context: Invocation) -> tuple[PermissionRule, ...]:
     return loaded.rules
 
 
+def _find_permission_rule(context: Invocation, rule_id: str) -> PermissionRule:
+    """Return a saved rule. Raise Problem for an unknown ID, or that of the record whether a folder is trusted."""
+    for rule in _saved_rules(context):
+        if rule.id == rule_id and rule.tool != FOLDER_TRUST:
+            return rule
+    raise Problem(f"There is no permission rule {rule_id!r}.", "", "List the rules with `journeyman rules`.")
+
+
 def _reach(context: Invocation, folder: str | None) -> RuleReach:
-    return RuleReach("always", "") if folder is None else RuleReach("folder", str(context.path(folder)))
+    return EVERYWHERE if folder is None else RuleReach("folder", str(context.path(folder)))
 
 
 def _rule_line(rule: PermissionRule) -> str:
     date = datetime.fromtimestamp(rule.created_at / SECOND).astimezone().strftime("%Y-%m-%d")
-    scope = {"always": "everywhere", "folder": rule.scope_id, "run": f"run {rule.scope_id}", "once": ""}[rule.scope]
     source = f"{rule.author}, session {rule.session}" if rule.session else rule.author
-    return f"{rule.id}  {rule.description}  ({scope}; {source}, {date})"
+    return f"{rule.id}  {rule.description}  ({_scope_text(rule)}; {source}, {date})"
 
 
-async def print_decision(context: Invocation, command: str, folder: Path, mode: Mode = DEFAULT_MODE) -> int:
-    """Print whether a new session in this folder could run a command, and why. The command is not executed."""
-    result = await context.engine.test_command(command, folder, mode)
-    sandbox = result.sandbox
-    decision = _decision_json(result.decision)
-    if context.args.json:
-        conditions = {"command": command, "folder": result.folder, "mode": mode, "sandbox": sandbox.level}
-        sandbox_off = sandbox.disabled.message if sandbox.disabled else ""
-        context.out.write_json(conditions | decision | {"sandbox_off": sandbox_off})
-        return DONE
-    rule = f" [{decision['rule_id']}]" if decision["rule_id"] else ""
-    context.out.write(f"{decision['decision']}: {decision['reason']}{rule}")
-    if sandbox.disabled:
-        context.out.write(f"Every command asks on this computer: {sandbox.disabled.message} {sandbox.disabled.fix}")
-    return DONE
+def _scope_text(rule: PermissionRule) -> str:
+    match rule.scope:
+        case "always":
+            return "everywhere"
+        case "folder":
+            return rule.scope_id
+        case "run":
+            return f"run {rule.scope_id}"
+        case "once":
+            return ""
 
 
-def _decision_json(decision: PolicyDecision) -> dict[str, Any]:
+def _result_lines(result: "PolicyTest") -> Iterator[str]:
+    """Return the result of a test as text for the user."""
+    outcome = _outcome(result.decision)
+    rule = f" [{outcome.rule_id}]" if outcome.rule_id else ""
+    yield f"{outcome.decision}: {outcome.reason}{rule}"
+    if disabled := result.sandbox.disabled:
+        yield f"Every command asks on this computer: {disabled.message} {disabled.fix}"
+
+
+def _result_json(result: "PolicyTest") -> dict[str, Any]:
+    fields: dict[str, Any] = {"sandbox": result.sandbox.level} | _outcome(result.decision)._asdict()
+    if isinstance(result.decision, NeedsApproval):
+        fields["patterns"] = list(result.decision.request.patterns)
+    disabled = result.sandbox.disabled
+    return fields | {"sandbox_off": disabled.message if disabled else ""}
+
+
+def _outcome(decision: PolicyDecision) -> _Outcome:
     match decision:
         case Allowed(reason=reason, rule_id=rule_id):
-            return {"decision": "allowed", "reason": reason, "rule_id": rule_id}
+            return _Outcome("allowed", reason, rule_id)
         case Denied(reason=reason, rule_id=rule_id):
-            return {"decision": "denied", "reason": reason, "rule_id": rule_id}
+            return _Outcome("denied", reason, rule_id)
         case NeedsApproval(request=request):
-            return {
-                "decision": "asks",
-                "reason": request.reason,
-                "rule_id": request.rule_id,
-                "patterns": list(request.patterns),
-            }
+            return _Outcome("asks", request.reason, request.rule_id)
 
 
 ACTIONS: Mapping[str, Callable[[Invocation], Awaitable[int]]] = {

@@ -1,11 +1,15 @@
 """Agent profiles in the real window: added, refused, edited, removed, restored, and offered for a new session."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 
 from app.process.data_folder import database_path
+from core.engine.prompting.profile_files import ProfileFile, ProfileFiles
 from core.engine.prompting.profiles import AgentProfile, load_profile
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
@@ -207,6 +211,39 @@ def test_undo_restores_the_profile_that_the_row_names(qapp: QApplication, home: 
         dialog.profiles.action_requested.emit(AgentProfileAction.UNDO_REMOVAL, "ada")
         await until((agents / "ada.toml").exists, "the profile that was asked for")
         assert not (agents / "bob.toml").exists() and "bob" in removed.text()
+
+    live(qapp, home, act)
+
+
+def test_a_double_click_on_undo_restores_the_profile_once(
+    qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier version restored it twice: the second time failed with an error, or crashed."""
+    path = database_path(home).parent / "agents" / "ada.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('role = "ada"\n')
+    restored: list[str] = []
+    restore = ProfileFiles.restore
+
+    def restore_and_record(files: ProfileFiles, removed: ProfileFile) -> None:
+        restored.append(removed.name)
+        restore(files, removed)
+
+    monkeypatch.setattr(ProfileFiles, "restore", restore_and_record)
+
+    def is_undoing(task: asyncio.Task[Any]) -> bool:
+        return task.get_name() == AgentProfileAction.UNDO_REMOVAL
+
+    async def act(person: Person) -> None:
+        dialog = await opened(person)
+        click(await until(lambda: dialog.findChild(QPushButton, "settings.profile.ada.remove"), "its button"))
+        undo = find(dialog, QPushButton, "settings.profiles.undo")
+        await until(undo.isVisible, "the offer")
+        click(undo)
+        click(undo)
+        await until(lambda: path.exists() and not undo.isVisible(), "the profile, and no further offer")
+        await until(lambda: not any(is_undoing(task) for task in asyncio.all_tasks()), "the end of both clicks")
+        assert restored == ["ada"]
 
     live(qapp, home, act)
 

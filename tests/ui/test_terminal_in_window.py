@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, Qt
-from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtGui import QColor, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QApplication, QLabel, QListView, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -13,10 +13,11 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from tests.ui.hands import click, find, press
 from tests.ui.test_desktop_app import Person, live, until
+from ui.style.contrast import readable
 from ui.style.theme import Look
 from ui.terminal.command_list import MAX_COMMANDS, CommandsModel
 from ui.terminal.panel import TerminalPanel
-from ui.terminal.terminal_view import MAX_LINES, TerminalView
+from ui.terminal.terminal_view import MAX_LINES, MIN_CONTRAST, TerminalView
 
 COLORED = r"printf '\033[31mred\033[0m and plain\n'; while [ ! -e go ]; do sleep 0.05; done; echo over; exit 3"
 LONG = f"seq 1 {MAX_LINES + 500}"
@@ -186,3 +187,21 @@ def test_the_model_of_the_list_passes_the_model_tester(qtmodeltester: Any) -> No
     model = CommandsModel()
     model.prepend([command(3), command(1)])
     qtmodeltester.check(model)
+
+
+def test_numbered_colors_are_those_of_the_theme_and_of_the_xterm_palette(look: Look, qtbot: QtBot) -> None:
+    view = TerminalView(look)
+    qtbot.addWidget(view)
+
+    def shown(sgr: str) -> str:
+        view.clear_output()
+        view.append_output(f"\x1b[{sgr}mx")
+        return QTextCursor(view.document()).block().begin().fragment().charFormat().foreground().color().name()
+
+    theme = look.theme
+    for normal, bright, token in (("31", "91", "failed"), ("32", "92", "done"), ("37", "97", "text")):
+        color = readable(theme.color(token), theme.text, theme.background, MIN_CONTRAST).name()
+        assert shown(normal) == shown(bright) == color
+    for sgr, color in (("38;5;215", "#ffaf5f"), ("38;5;117", "#87d7ff"), ("38;5;250", "#bcbcbc")):
+        expected = readable(QColor(color), theme.text, theme.background, MIN_CONTRAST).name()
+        assert shown(sgr) == expected

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QPoint, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from core.domain.clock import now as wall_clock
@@ -19,6 +20,9 @@ from ui.widgets.time_formats import short_age
 MAX_ENTRIES: Final = 25
 MAX_TITLE_CHARS: Final = 40
 MAX_TEXT_CHARS: Final = 64
+ICON_SIZE: Final = 16
+DECISION_ICON: Final = "triangle-alert"
+DISTANCE: Final = 4  # pixels between the menu and the button
 
 
 class WaitingRequest(NamedTuple):
@@ -35,9 +39,10 @@ class _InboxEntry(NamedTuple):
 
 
 class InboxMenu(QMenu):
-    """A menu that is filled whenever it opens, with the oldest entry first.
+    """A menu that is filled whenever it opens: first the requests, then the sessions that need a decision.
 
-    `undecided` returns the sessions without a request in which the user has to choose how to continue.
+    `waiting` returns the requests. `undecided` returns the sessions without a request in which the user has to choose
+    how to continue. Both are listed in the order in which they are returned.
     """
 
     session_chosen = Signal(str)
@@ -58,45 +63,48 @@ class InboxMenu(QMenu):
         self.setObjectName("inbox")
         self.setAccessibleName(self.tr("Waiting for you"))
         set_menu_style(self, look)
+        self.triggered.connect(self._choose)
 
     def open_at(self, button: QWidget) -> None:
         """Open the menu above a button, so that it stays within the window."""
         self.fill()
         size = self.sizeHint()
-        self.popup(button.mapToGlobal(QPoint(button.width() - size.width(), -size.height() - 4)))
+        self.popup(button.mapToGlobal(QPoint(button.width() - size.width(), -size.height() - DISTANCE)))
 
     def fill(self) -> None:
         self.clear()
         entries = self._entries()
         for number, entry in enumerate(entries[:MAX_ENTRIES], 1):
-            action = self.addAction(icon(entry.icon, self._look.theme.waiting, self._look.size(16)), entry.text)
+            picture = icon(entry.icon, self._look.theme.waiting, self._look.size(ICON_SIZE))
+            action = self.addAction(picture, entry.text)
             action.setObjectName(f"inbox.{number}")
-            action.triggered.connect(self._choose_handler(entry.session))
+            action.setData(entry.session)
         if len(entries) > MAX_ENTRIES:
             self.addAction(self.tr("and {} more").format(len(entries) - MAX_ENTRIES)).setEnabled(False)
         if not entries:
             self.addAction(self.tr("Nothing is waiting for you.")).setEnabled(False)
 
-    def _entries(self) -> list[_InboxEntry]:
-        now = self._clock()
-        requests = [
-            _InboxEntry(summarize(request).icon, entry_text(row, request, now), row.id)
-            for row, request in self._waiting()
-        ]
-        decisions = [_InboxEntry("triangle-alert", decision_text(row, now), row.id) for row in self._undecided()]
-        return [*requests, *decisions]
-
     def restyle(self, look: Look) -> None:
         self._look = look
         set_menu_style(self, look)
 
-    def _choose_handler(self, session: str) -> Callable[[], None]:
-        return lambda: self.session_chosen.emit(session)
+    def _entries(self) -> list[_InboxEntry]:
+        now = self._clock()
+        requests = [_request_entry(waiting, now) for waiting in self._waiting()]
+        decisions = [_InboxEntry(DECISION_ICON, decision_text(row, now), row.id) for row in self._undecided()]
+        return [*requests, *decisions]
+
+    def _choose(self, action: QAction) -> None:
+        self.session_chosen.emit(action.data())
 
 
-def entry_text(row: SessionRow, request: OpenRequest, now: int) -> str:
-    """Return the text of a menu entry. `&` and tabs are escaped, because Qt would give them a special meaning."""
-    summary = summarize(request)
+def _request_entry(waiting: WaitingRequest, now: int) -> _InboxEntry:
+    summary = summarize(waiting.request)
+    return _InboxEntry(summary.icon, request_text(waiting.row, summary, now), waiting.row.id)
+
+
+def request_text(row: SessionRow, summary: RequestSummary, now: int) -> str:
+    """Return the text of the menu entry for a request in a session."""
     return _labeled_text(row, summary.bar_text, summary.asked_at, now)
 
 
@@ -114,11 +122,12 @@ def summarize(request: OpenRequest) -> RequestSummary:
 
 
 def _labeled_text(row: SessionRow, text: str, since: int, now: int) -> str:
-    """Return a text with the title of its session before it, and how long ago `since` was on the right."""
+    """Return the title of a session and a text, and on the right how long ago `since` was."""
     return f"{_shortened(row.title, MAX_TITLE_CHARS)}:  {_shortened(text, MAX_TEXT_CHARS)}\t{short_age(since, now)}"
 
 
 def _shortened(text: str, max_length: int) -> str:
+    """Return the text as one line of limited length. `&` and tabs, which have a meaning in a menu, have none in it."""
     line = " ".join(one_line(text).split())
     shortened = line if len(line) <= max_length else f"{line[: max_length - 1]}…"
     return shortened.replace("&", "&&")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QCoreApplication
 
@@ -18,14 +18,16 @@ from ui.style.theme import Look
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
-    from core.engine.prompting.profile_files import ProfileFile
+    from core.engine.prompting.profile_files import ProfileFile, ProfileFiles
     from core.engine.prompting.profiles import AgentProfile
+
+T = TypeVar("T")
 
 
 class AgentProfilesController(SettingsPageController):
     """Carries out the actions of the Agent profiles page. `on_changed` is called after each change of a profile.
 
-    `removed` are the profiles that can be restored, the last one first. It outlives the dialog.
+    `removed` are the profiles that can be restored, the one removed last at the end. The list outlives the dialog.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class AgentProfilesController(SettingsPageController):
         super().__init__(look, dialog, bridge, tasks)
         self._on_changed = on_changed
         self._removed = removed
+        self._names_being_restored: set[str] = set()
         dialog.profile_action_requested.connect(lambda action, name: self._start(self._act(action, name), action))
 
     async def _act(self, action: str, name: str) -> None:
@@ -51,33 +54,14 @@ class AgentProfilesController(SettingsPageController):
             case AgentProfileAction.EDIT:
                 await self._edit(name)
             case AgentProfileAction.OPEN_FILE:
-                editor = await self._ask(partial(_open_file, name))
-                self._show_message(_tr("Opened in {}. Reopen this page when the file is fixed.").format(editor))
+                await self._open_file(name)
             case AgentProfileAction.REMOVE:
                 await self._remove(name)
             case AgentProfileAction.UNDO_REMOVAL:
                 await self._undo_removal(name)
 
-    async def _remove(self, name: str) -> None:
-        self._removed.append(await self._ask(partial(_remove_file, name)))
-        await self._reload(_tr("Removed the profile. Earlier sessions are kept."))
-        if not self.closed:
-            self._dialog.profiles.focus_undo(name)
-        self._on_changed()
-
-    async def _undo_removal(self, name: str) -> None:
-        """Restore the profile that was last removed under a name, unless a former click on Undo has done so."""
-        removed = next((file for file in reversed(self._removed) if file.name == name), None)
-        if removed is None:
-            await self._reload()
-            return
-        await self._ask(partial(_restore_file, removed))
-        self._removed.remove(removed)
-        await self._reload(_tr("Restored: {}").format(name))
-        self._on_changed()
-
     async def _reload(self, message: str = "") -> None:
-        files = await self._ask(_profile_files)
+        files = await self._ask_files(lambda files: files.list())
         if not self.closed:
             self._dialog.profiles.show_profiles(files, [file.name for file in self._removed])
             if message:
@@ -85,7 +69,7 @@ class AgentProfilesController(SettingsPageController):
 
     async def _edit(self, name: str) -> None:
         """Open the editor; only reload the page if the profile was removed or damaged since the page was loaded."""
-        file = await self._ask(partial(_find_file, name))
+        file = await self._ask_files(lambda files: files.find(name))
         if file is None or file.profile is None:
             await self._reload()
         else:
@@ -93,7 +77,7 @@ class AgentProfilesController(SettingsPageController):
 
     async def _open_editor(self, file: "ProfileFile | None") -> None:
         """Open the editor for a profile; None to add one."""
-        tools = await self._ask(_tools)
+        tools = await self._ask(_tool_names)
         if self.closed:
             return
         editor = AgentProfileDialog(self._look, tools, file, self._dialog)
@@ -107,9 +91,8 @@ class AgentProfilesController(SettingsPageController):
         self, editor: AgentProfileDialog, name: str, profile: "AgentProfile", opened: "ProfileFile | None"
     ) -> None:
         """Save the profile that was edited, and close the editor or show there why this failed."""
-        save = partial(_add_file, name, profile) if opened is None else partial(_replace_file, opened, profile)
         try:
-            await self._ask(save)
+            await self._write(name, profile, opened)
         except Problem as problem:
             editor.show_error(problem.details)
             return
@@ -117,42 +100,62 @@ class AgentProfilesController(SettingsPageController):
         await self._reload(_tr("Saved the profile {}. It counts from the next run on.").format(name))
         self._on_changed()
 
+    async def _write(self, name: str, profile: "AgentProfile", opened: "ProfileFile | None") -> None:
+        """Write a profile into the file that was opened, or into a new one if that is None."""
+        if opened is None:
+            await self._ask_files(lambda files: files.add(name, profile))
+        else:
+            await self._ask_files(lambda files: files.replace(opened, profile))
 
-async def _profile_files(engine: "Engine") -> "list[ProfileFile]":
-    return await asyncio.to_thread(engine.profile_files.list)
+    async def _open_file(self, name: str) -> None:
+        editor = await self._ask(partial(_open_file, name))
+        self._show_message(_tr("Opened in {}. Reopen this page when the file is fixed.").format(editor))
+
+    async def _remove(self, name: str) -> None:
+        self._removed.append(await self._ask_files(lambda files: files.remove(name)))
+        await self._reload(_tr("Removed the profile. Earlier sessions are kept."))
+        if not self.closed:
+            self._dialog.profiles.focus_undo(name)
+        self._on_changed()
+
+    async def _undo_removal(self, name: str) -> None:
+        """Restore the profile that was last removed under a name. A second click on Undo meanwhile has no effect."""
+        if name in self._names_being_restored:
+            return
+        self._names_being_restored.add(name)
+        try:
+            await self._restore(name)
+        finally:
+            self._names_being_restored.remove(name)
+
+    async def _restore(self, name: str) -> None:
+        """Restore a profile; only reload the page if it offers a profile that has been restored already."""
+        removed = next((file for file in reversed(self._removed) if file.name == name), None)
+        if removed is None:
+            await self._reload()
+            return
+        await self._ask_files(lambda files: files.restore(removed))
+        self._removed.remove(removed)
+        await self._reload(_tr("Restored: {}").format(name))
+        self._on_changed()
+
+    async def _ask_files(self, work: "Callable[[ProfileFiles], T]") -> T:
+        """Run `work` on the profile files of the engine, in a worker thread, and return its result."""
+        return await self._ask(lambda engine: asyncio.to_thread(work, engine.profile_files))
 
 
-async def _tools(_engine: "Engine") -> tuple[str, ...]:
+async def _tool_names(_engine: "Engine") -> tuple[str, ...]:
+    # Imported late, in the thread of the engine, because the window starts faster without the tools.
     from core.tools.catalogue import tool_names
 
     return tool_names()
-
-
-async def _find_file(name: str, engine: "Engine") -> "ProfileFile | None":
-    return await asyncio.to_thread(engine.profile_files.find, name)
-
-
-async def _add_file(name: str, profile: "AgentProfile", engine: "Engine") -> None:
-    await asyncio.to_thread(engine.profile_files.add, name, profile)
-
-
-async def _replace_file(opened: "ProfileFile", profile: "AgentProfile", engine: "Engine") -> None:
-    await asyncio.to_thread(engine.profile_files.replace, opened, profile)
-
-
-async def _remove_file(name: str, engine: "Engine") -> "ProfileFile":
-    return await asyncio.to_thread(engine.profile_files.remove, name)
-
-
-async def _restore_file(removed: "ProfileFile", engine: "Engine") -> None:
-    await asyncio.to_thread(engine.profile_files.restore, removed)
 
 
 async def _open_file(name: str, engine: "Engine") -> str:
     """Open the file of a profile in the user's editor and return the editor's name."""
     from core.workspace.editors import open_file
 
-    file = await _find_file(name, engine)
+    file = await asyncio.to_thread(engine.profile_files.find, name)
     if file is None:
         raise Problem(f"There is no agent profile {name!r}.", "Its file was removed.")
     return await asyncio.to_thread(open_file, file.path.parent, file.path.name, 0, engine.settings.current.editor)

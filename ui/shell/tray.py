@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 
 from core.domain.clock import now as wall_clock
 from core.domain.sessions import SessionRow
-from ui.ask.inbox import MAX_ENTRIES, WaitingRequest, decision_text, entry_text
+from ui.ask.inbox import MAX_ENTRIES, WaitingRequest, decision_text, request_text, summarize
 from ui.shell.badged_icon import with_badge
 from ui.shell.notification_texts import ended_text, notification_text
 from ui.widgets.announce import announce
@@ -94,7 +94,7 @@ class Tray(QObject):
         waiting = self._waiting()
         undecided = self._undecided()
         for entry in waiting[:MAX_ENTRIES]:
-            text = entry_text(entry.row, entry.request, now)
+            text = request_text(entry.row, summarize(entry.request), now)
             menu.addAction(text).triggered.connect(self._show_handler(entry.row.id))
         for row in undecided[: max(0, MAX_ENTRIES - len(waiting))]:
             menu.addAction(decision_text(row, now)).triggered.connect(self._show_handler(row.id))

@@ -30,6 +30,7 @@ from ui.skills.skill_menu import SkillAction
 from ui.skills.skill_view import COMPARE, EDIT_AND_PREVIEW, USED, SkillView
 from ui.style.theme import Look
 from ui.widgets.labels import label
+from ui.widgets.link_dialog import LinkDialog
 from ui.widgets.local_shortcuts import LocalShortcuts
 from ui.widgets.proposal_keys import PROPOSAL_KEYS
 from ui.widgets.rerun_without import RerunWithout
@@ -314,9 +315,9 @@ class SkillsPanel(PanelPage, LocalShortcuts):
                 | SkillAction.ENABLE
                 | SkillAction.DISABLE
                 | SkillAction.ARCHIVE
-                | SkillAction.RESTORE
+                | SkillAction.UNARCHIVE
             ) as change:
-                self._actions.set_flag(change, row)
+                self._actions.change_state(change, row)
 
     def try_skill(self) -> None:
         """Start a new session with a task that uses the skill.
@@ -382,6 +383,10 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def focus_list(self) -> None:
         self.list_pane.focus_list()
 
+    def _open_link(self, address: str) -> None:
+        """Show the full address of a link, and open it if the user agrees."""
+        LinkDialog(self._look, address, self).open()
+
     def _go_to_step(self, session: str, number: int) -> None:
         """Open a session at the step with this number. Steps are numbered as in the timeline."""
         self._show_event(session, self._reader.seq_of_step(session, number))
@@ -418,13 +423,13 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         view.save_draft_requested.connect(self.save_draft)
         view.check_requested.connect(self.check)
         view.diff_requested.connect(self._load_diff)
-        view.compare.restore_requested.connect(self._actions.restore)
+        view.compare.restore_requested.connect(self._actions.restore_version)
         view.files.file_requested.connect(self._load_file)
         view.files.file_chosen.connect(self._actions.add_file)
         view.files.removed.connect(self._actions.show_removed)
         view.usage.session_requested.connect(lambda session, _run: self._show_event(session, 0))
         view.tab_changed.connect(lambda tab: self.show_uses() if tab == USED and view.skill else None)
-        view.editor.link_clicked.connect(self._actions.open_link)
+        view.editor.link_clicked.connect(self._open_link)
         self.local_shortcuts = {
             "Ctrl+S": self.save,
             "Ctrl+Shift+N": self._actions.ask_new,

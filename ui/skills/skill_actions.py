@@ -1,27 +1,27 @@
-"""The actions on whole skills: create, import, rename, copy, trust, pin, disable, archive, restore and export."""
+"""The actions of the Skills page on a skill, except editing it: create, import, rename, trust, archive and others."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Protocol
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from core.domain.problems import ErrorDetails
-from core.domain.skill import ImportedSkill, SkillRow, SkillSaveConflict, is_valid_name
+from core.domain.problems import ErrorDetails, Problem
+from core.domain.skill import SkillRow, SkillSaveConflict, is_valid_name
 from ui.base.panel_page import ShowToast, StartTask
 from ui.skills import templates
 from ui.skills.controller import SkillsController
 from ui.skills.edit_store import EditStore
+from ui.skills.edited_skill import EditedSkill, FileContents
+from ui.skills.file_to_add import read_file_to_add
 from ui.skills.name_dialog import NameDialog
 from ui.skills.skill_import_dialog import SkillImportDialog
-from ui.skills.skill_menu import SkillAction
 from ui.skills.skill_view import FILES, SkillView
+from ui.skills.state_changes import StateAction, state_change
 from ui.style.theme import Look
-from ui.widgets.link_dialog import LinkDialog
-
-FILE_LIMIT: Final = 10 << 20
 
 
 class SkillActionsHost(Protocol):
@@ -36,7 +36,7 @@ class SkillActionsHost(Protocol):
 
 
 class SkillActions:
-    """Runs the actions. Afterwards, `page` is refreshed, and a toast reports the result with Undo where possible.
+    """Runs the actions as tasks. Each then updates `page`, and may show a toast, with Undo where that is possible.
 
     Dialogs are shown above `parent`.
     """
@@ -63,12 +63,14 @@ class SkillActions:
     def restyle(self, look: Look) -> None:
         self._look = look
 
+    # Create and import
+
     def ask_new(self) -> None:
-        hint = self._tr("Lowercase letters, digits and hyphens, such as weekly-report or code-review.")
+        """Let the user choose a name and a template for a new skill, and create it."""
         dialog = NameDialog(
             self._look,
             title=self._tr("New skill"),
-            hint=hint,
+            hint=self._tr("Lowercase letters, digits and hyphens, such as weekly-report or code-review."),
             button=self._tr("Create"),
             find_error=self._name_error,
             choices=templates.template_choices(),
@@ -80,64 +82,12 @@ class SkillActions:
 
     def create(self, name: str, template: str) -> None:
         """Create a skill from a template, and open it for editing."""
+        self._start_task(self._create(name, template), "create a skill")
+
+    async def _create(self, name: str, template: str) -> None:
         new_skill = templates.fill_template(template, name)
-
-        async def send() -> None:
-            await self._controller.save(name, new_skill.text, dict(new_skill.files), 0)
-            self._page.refresh(f"library/{name}", focus_text=True)
-
-        self._start_task(send(), "create a skill")
-
-    def ask_new_name(self, row: SkillRow) -> None:
-        self._open_name_dialog(row, self._tr("Rename skill"), self._tr("Rename"), lambda name: self._rename(row, name))
-
-    def ask_copy_name(self, row: SkillRow) -> None:
-        self._open_name_dialog(row, self._tr("Copy skill"), self._tr("Copy"), lambda name: self._copy(row, name))
-
-    def trust(self, row: SkillRow) -> None:
-        """Trust the skill with exactly the contents that are shown. After any change, it must be trusted again."""
-
-        async def send() -> None:
-            await self._controller.trust(row.key, row.digest)
-            self._page.refresh(row.key)
-            self._page.open(row.key)
-            text = self._tr("Trusted {} with its current files.")
-            self._show_toast(text.format(row.name), lambda: self._distrust(row))
-
-        self._start_task(send(), "trust a skill")
-
-    def set_flag(self, action: "FlagAction", row: SkillRow) -> asyncio.Task[bool] | None:
-        """Pin, unpin, enable, disable, archive or restore a skill."""
-        change = _flag_change(action)
-
-        async def send() -> None:
-            await change.set_flag(self._controller, row.key, change.on)
-            self._page.refresh()
-            self._page.open(row.key)
-            self._show_toast(self._tr(change.message).format(row.name), lambda: self.set_flag(change.undo, row))
-
-        return self._start_task(send(), f"{action} a skill")
-
-    def restore(self, version: int) -> asyncio.Task[bool] | None:
-        """Save an old version as the newest one. The versions in between are kept."""
-        opened = self._page.view.skill
-        if opened is None:
-            return None
-        key, before = opened.row.key, opened.row.version
-
-        async def send() -> None:
-            result = await self._controller.restore(key, version)
-            if isinstance(result, SkillSaveConflict):
-                self._show_toast(
-                    self._tr("Not restored: another version was saved at the same time. Check it and try again.")
-                )
-            else:
-                text = self._tr("Restored version {} as version {}.").format(version, result.version)
-                self._show_toast(text, (lambda: self.restore(before)) if before != version else None)
-            self._page.edits.unload(key)
-            self._page.open(key)
-
-        return self._start_task(send(), "restore a version")
+        await self._controller.save(name, new_skill.text, dict(new_skill.files), 0)
+        self._page.refresh(f"library/{name}", focus_text=True)
 
     def ask_import(self) -> None:
         """Let the user choose a file to import. Folders and files can also be dropped on the page."""
@@ -151,169 +101,158 @@ class SkillActions:
 
     def preview_import(self, source: str) -> None:
         """Show which skills an import would add, and import them if the user agrees."""
+        self._start_task(self._preview_import(source), "preview an import of skills")
 
-        async def preview() -> None:
-            skills = await self._controller.preview_import(source)
-            dialog = SkillImportDialog(self._look, Path(source).name, skills, self._parent)
-            dialog.confirmed.connect(lambda names: self._import(source, names))
-            dialog.open()
+    async def _preview_import(self, source: str) -> None:
+        skills = await self._controller.preview_import(source)
+        dialog = SkillImportDialog(self._look, Path(source).name, skills, self._parent)
+        dialog.confirmed.connect(lambda names: self._start_task(self._import(source, names), "import skills"))
+        dialog.open()
 
-        self._start_task(preview(), "preview an import of skills")
+    async def _import(self, source: str, names: Sequence[str]) -> None:
+        imported = await self._controller.import_skills(source, names)
+        text = self._tr("Imported: {}.") if imported else self._tr("No skills were imported.")
+        self._show_toast(text.format(", ".join(skill.name for skill in imported)))
+        self._page.refresh(imported[0].key if imported else "")
 
-    def add_file(self, source: str) -> None:
-        """Add a file from disk to the skill.
+    # Rename, copy and export
 
-        The type of the file determines in which folder of the skill it is placed.
-        """
-        path = Path(source)
-        try:
-            if path.stat().st_size > FILE_LIMIT:
-                cause = self._tr("The limit for a file of a skill is {} MB.").format(FILE_LIMIT >> 20)
-                self._show_error(ErrorDetails(self._tr("{} is too large.").format(path.name), cause, ""))
-                return
-            body = path.read_bytes()
-        except OSError as error:
-            self._show_error(
-                ErrorDetails(self._tr("{} could not be read.").format(path.name), f"{error.strerror or error}.", "")
-            )
-            return
-        try:
-            contents: str | bytes = body.decode("utf-8")
-        except UnicodeDecodeError:
-            contents = body
-        self._page.view.files.add(f"{_folder_for(contents)}/{path.name}", contents)
+    def ask_new_name(self, row: SkillRow) -> None:
+        """Let the user enter a new name for a skill, and rename it."""
+        dialog = self._name_dialog(row, self._tr("Rename skill"), self._tr("Rename"))
+        dialog.submitted.connect(lambda name, _: self._start_task(self._rename(row, name), "rename a skill"))
+        dialog.open()
 
-    def show_removed(self, path: str, body: object) -> None:
-        view = self._page.view
-        self._show_toast(self._tr("{} is removed when you save.").format(path), lambda: view.files.restore(path, body))
-        view.choose_tab(FILES)
+    async def _rename(self, row: SkillRow, name: str) -> None:
+        key = await self._controller.rename(row.key, name)
+        self._page.edits.unload(row.key)
+        self._page.refresh(key)
+        text = self._tr("Renamed {} to {}.").format(row.name, name)
+        self._show_toast(text, lambda: self._start_task(self._rename_back(key, row.name), "rename a skill"))
+
+    async def _rename_back(self, key: str, name: str) -> None:
+        self._page.edits.unload(key)
+        self._page.refresh(await self._controller.rename(key, name))
+
+    def ask_copy_name(self, row: SkillRow) -> None:
+        """Let the user enter a name for a copy of a skill, and copy it."""
+        dialog = self._name_dialog(row, self._tr("Copy skill"), self._tr("Copy"))
+        dialog.submitted.connect(lambda name, _: self._start_task(self._copy(row, name), "copy a skill"))
+        dialog.open()
+
+    async def _copy(self, row: SkillRow, name: str) -> None:
+        self._page.refresh(await self._controller.copy(row.key, name))
 
     def ask_export(self, row: SkillRow) -> None:
+        """Let the user choose where to export a skill, and export it."""
         dialog = QFileDialog(self._parent, self._tr("Export skill as zip file"))
         dialog.setObjectName("skills.export.file")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("zip")
         dialog.selectFile(f"{row.name}.zip")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda target: self.export(row, target))
+        dialog.fileSelected.connect(lambda target: self._start_task(self._export(row, target), "export a skill"))
         dialog.open()
 
-    def export(self, row: SkillRow, target: str) -> None:
-        async def send() -> None:
-            await self._controller.export(row.key, target)
-            self._show_toast(self._tr("Exported {} to {}.").format(row.name, target))
+    async def _export(self, row: SkillRow, target: str) -> None:
+        await self._controller.export(row.key, target)
+        self._show_toast(self._tr("Exported {} to {}.").format(row.name, target))
 
-        self._start_task(send(), "export a skill")
+    # Trust and state
 
-    def open_link(self, address: str) -> None:
-        """Show the full address of a link, and open it if the user agrees."""
-        LinkDialog(self._look, address, self._parent).open()
+    def trust(self, row: SkillRow) -> None:
+        """Trust the skill with exactly the contents that are shown. After any change, it must be trusted again."""
+        self._start_task(self._trust(row), "trust a skill")
 
-    def _import(self, source: str, names: Sequence[str]) -> None:
-        async def send() -> None:
-            imported: Sequence[ImportedSkill] = await self._controller.import_skills(source, names)
-            imported_names = ", ".join(skill.name for skill in imported)
-            text = self._tr("Imported: {}.") if imported else self._tr("No skills were imported.")
-            self._show_toast(text.format(imported_names))
-            self._page.refresh(imported[0].key if imported else "")
+    async def _trust(self, row: SkillRow) -> None:
+        await self._controller.trust(row.key, row.digest)
+        self._page.refresh(row.key)
+        self._page.open(row.key)
+        text = self._tr("Trusted {} with its current files.").format(row.name)
+        self._show_toast(text, lambda: self._start_task(self._untrust(row), "untrust a skill"))
 
-        self._start_task(send(), "import skills")
+    async def _untrust(self, row: SkillRow) -> None:
+        await self._controller.untrust(row.key)
+        self._page.refresh(row.key)
+        self._page.open(row.key)
 
-    def _distrust(self, row: SkillRow) -> asyncio.Task[bool] | None:
-        async def send() -> None:
-            await self._controller.untrust(row.key)
-            self._page.refresh(row.key)
-            self._page.open(row.key)
+    def change_state(self, action: StateAction, row: SkillRow) -> asyncio.Task[bool] | None:
+        """Pin, disable or archive a skill, or reverse that."""
+        return self._start_task(self._change_state(action, row), f"{action} a skill")
 
-        return self._start_task(send(), "untrust a skill")
+    async def _change_state(self, action: StateAction, row: SkillRow) -> None:
+        change = state_change(action)
+        await change.setter(self._controller, row.key, change.value)
+        self._page.refresh()
+        self._page.open(row.key)
+        self._show_toast(self._tr(change.message).format(row.name), partial(self.change_state, change.reverse, row))
 
-    def _rename(self, row: SkillRow, name: str) -> None:
-        async def send() -> None:
-            key = await self._controller.rename(row.key, name)
-            self._page.edits.unload(row.key)
-            self._page.refresh(key)
-            text = self._tr("Renamed {} to {}.").format(row.name, name)
-            self._show_toast(text, lambda: self._rename_back(key, row.name))
+    # Versions and files
 
-        self._start_task(send(), "rename a skill")
+    def restore_version(self, version: int) -> None:
+        """Save an old version of the open skill as its newest one. The versions in between are kept."""
+        opened = self._page.view.skill
+        if opened is not None:
+            self._start_restoring(opened.row.key, version, opened.row.version)
 
-    def _rename_back(self, key: str, name: str) -> asyncio.Task[bool] | None:
-        async def send() -> None:
-            self._page.edits.unload(key)
-            self._page.refresh(await self._controller.rename(key, name))
+    def _start_restoring(self, key: str, version: int, newest: int) -> asyncio.Task[bool] | None:
+        return self._start_task(self._restore_version(key, version, newest), "restore a version")
 
-        return self._start_task(send(), "rename a skill")
+    async def _restore_version(self, key: str, version: int, newest: int) -> None:
+        """Restore a version. Undo restores the one that has been the newest."""
+        result = await self._controller.restore(key, version)
+        if isinstance(result, SkillSaveConflict):
+            self._show_toast(
+                self._tr("Not restored: another version was saved at the same time. Check it and try again.")
+            )
+        else:
+            text = self._tr("Restored version {} as version {}.").format(version, result.version)
+            undo = partial(self._start_restoring, key, newest, result.version)
+            self._show_toast(text, undo if version != newest else None)
+        self._page.edits.unload(key)
+        self._page.open(key)
 
-    def _copy(self, row: SkillRow, name: str) -> None:
-        async def send() -> None:
-            self._page.refresh(await self._controller.copy(row.key, name))
+    def add_file(self, source: str) -> None:
+        """Add a file from disk to the open skill. Its contents determine the folder in which it is placed."""
+        try:
+            file = read_file_to_add(Path(source))
+        except Problem as problem:
+            self._show_error(problem.details)
+        else:
+            self._page.view.files.add(file.path, file.contents)
 
-        self._start_task(send(), "copy a skill")
+    def show_removed(self, path: str, contents: FileContents) -> None:
+        """Report that a file was removed from the open skill, and offer to undo that."""
+        view = self._page.view
+        undo = partial(self._restore_file, view.edit, path, contents)
+        self._show_toast(self._tr("{} is removed when you save.").format(path), undo)
+        view.choose_tab(FILES)
 
-    def _open_name_dialog(self, row: SkillRow, title: str, button: str, on_submit: Callable[[str], None]) -> None:
-        hint = self._tr("Lowercase letters, digits and hyphens.")
-        dialog = NameDialog(
+    def _restore_file(self, edit: EditedSkill, path: str, contents: FileContents) -> None:
+        """Undo the removal of a file. If another skill is open now, open the one to which the file belongs."""
+        view = self._page.view
+        if view.edit.key == edit.key:
+            view.files.restore(path, contents)
+        else:
+            edit.restore(path, contents)
+            self._page.open(edit.key)
+
+    def _name_dialog(self, row: SkillRow, title: str, button: str) -> NameDialog:
+        return NameDialog(
             self._look,
             title=title,
-            hint=hint,
+            hint=self._tr("Lowercase letters, digits and hyphens."),
             button=button,
             find_error=self._name_error,
             name=row.name,
             parent=self._parent,
         )
-        dialog.submitted.connect(lambda name, _: on_submit(name))
-        dialog.open()
 
     def _name_error(self, name: str) -> str:
-        if not is_valid_name(name):
-            return self._tr(
-                "Use lowercase letters a to z, digits, and single hyphens between them; at most 64 characters."
-            )
-        return ""
+        """Return why a skill cannot have this name; "" if it can."""
+        if is_valid_name(name):
+            return ""
+        return self._tr("Use lowercase letters a to z, digits, and single hyphens between them; at most 64 characters.")
 
     def _tr(self, text: str) -> str:
         return self._parent.tr(text)
-
-
-FlagAction = Literal[
-    SkillAction.PIN,
-    SkillAction.UNPIN,
-    SkillAction.DISABLE,
-    SkillAction.ENABLE,
-    SkillAction.ARCHIVE,
-    SkillAction.RESTORE,
-]
-
-
-class _FlagChange(NamedTuple):
-    """An action that sets or clears a flag of a skill, with the action that reverses it and the text of the toast."""
-
-    set_flag: Callable[[SkillsController, str, bool], Awaitable[None]]
-    on: bool
-    undo: FlagAction
-    message: str
-
-
-def _folder_for(contents: str | bytes) -> str:
-    """Return the folder of a skill for a file with these contents, following the Agent Skills format."""
-    if isinstance(contents, bytes):
-        return "assets"
-    return "scripts" if contents.startswith("#!") else "references"
-
-
-def _flag_change(action: FlagAction) -> _FlagChange:
-    match action:
-        case SkillAction.PIN:
-            return _FlagChange(SkillsController.pin, True, SkillAction.UNPIN, "Pinned {}.")
-        case SkillAction.UNPIN:
-            return _FlagChange(SkillsController.pin, False, SkillAction.PIN, "Unpinned {}.")
-        case SkillAction.DISABLE:
-            message = "Disabled {}. It is no longer offered to models."
-            return _FlagChange(SkillsController.disable, True, SkillAction.ENABLE, message)
-        case SkillAction.ENABLE:
-            return _FlagChange(SkillsController.disable, False, SkillAction.DISABLE, "Enabled {}.")
-        case SkillAction.ARCHIVE:
-            message = "Archived {}. Its versions are kept."
-            return _FlagChange(SkillsController.archive, True, SkillAction.RESTORE, message)
-        case SkillAction.RESTORE:
-            return _FlagChange(SkillsController.archive, False, SkillAction.ARCHIVE, "Restored {}.")

@@ -25,7 +25,7 @@ class SkillAction(StrEnum):
     ENABLE = "enable"
     DISABLE = "disable"
     ARCHIVE = "archive"
-    RESTORE = "restore"  # undo the archiving
+    UNARCHIVE = "unarchive"
 
 
 class MenuEntry(NamedTuple):
@@ -36,7 +36,7 @@ class MenuEntry(NamedTuple):
 def menu_entries(row: SkillRow) -> list[MenuEntry | None]:
     """Return the entries of the menu; None is a separator."""
     if row.state == "archived":
-        return [MenuEntry(SkillAction.RESTORE, _tr("Restore")), MenuEntry(SkillAction.EXPORT, _tr("Export…"))]
+        return [MenuEntry(SkillAction.UNARCHIVE, _tr("Restore")), MenuEntry(SkillAction.EXPORT, _tr("Export…"))]
     in_library = row.source == "library"
     entries: list[MenuEntry | None] = []
     if row.state in ("untrusted", "changed"):

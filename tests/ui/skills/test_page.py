@@ -197,6 +197,41 @@ def test_disabling_pinning_archiving_and_restoring_can_be_undone(qapp: QApplicat
     live(qapp, home, act)
 
 
+def test_undo_concerns_the_skill_that_was_changed_after_another_one_was_opened(qapp: QApplication, home: Path) -> None:
+    """An earlier version restored a version, or a removed file, of whichever skill was open."""
+
+    async def act(person: Person) -> None:
+        for name in ("letters", "notes"):
+            text = SKILL.replace("letters", name)
+            await save_skill(person, name, text)
+            await save_skill(person, name, text.replace("first", "it twice"), 1)
+        page = await opened(person, "letters")
+        await wait_until_open(page, "library/letters")
+        page.run_action(SkillAction.SHOW_VERSIONS)
+        find(page, QSlider, "skill.compare.version").setValue(0)
+        click(find(page, QPushButton, "skill.compare.restore"))
+        await until(lambda: page.view.edit.base == 3, "version 1 as version 3")
+        page.open("library/notes")
+        await wait_until_open(page, "library/notes")
+        person.window.toast.undo()
+        await wait_until_open(page, "library/letters")
+        await until(lambda: "it twice" in page.view.editor.text(), "version 2 again")
+
+        page.view.files.add("references/law.md", "The law.")
+        page.view.files.remove()
+        page.open("library/notes")
+        await wait_until_open(page, "library/notes")
+        person.window.toast.undo()
+        await wait_until_open(page, "library/letters")
+        assert page.view.edit.contents("references/law.md") == "The law."
+        for key, unsaved in (("library/letters", True), ("library/notes", False)):
+            page.open(key)
+            await wait_until_open(page, key)
+            assert page.view.edit.changed == unsaved
+
+    live(qapp, home, act)
+
+
 def test_an_import_is_previewed_and_unusable_until_it_is_trusted(
     qapp: QApplication, home: Path, tmp_path: Path
 ) -> None:

@@ -101,7 +101,7 @@ def test_an_item_has_the_text_and_actions_for_its_state() -> None:
     actions = {name: [entry[0] for entry in menu_entries(row) if entry] for name, row in by_name.items()}
     assert {"rename", "unpin", "disable", "archive", "export"} <= set(actions["deploy"])
     assert SkillAction.ARCHIVE not in actions["skill-writing"] and SkillAction.TRUST in actions["code-review"]
-    assert actions["old"] == [SkillAction.RESTORE, SkillAction.EXPORT]
+    assert actions["old"] == [SkillAction.UNARCHIVE, SkillAction.EXPORT]
 
 
 @pytest.fixture
