@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
+from typing import Any
 
 from app.commands.invocation import Invocation, UsageProblem
 from app.process.exit_codes import DONE, FAILED
@@ -121,10 +122,18 @@ async def _remove(context: Invocation) -> int:
 async def _test(context: Invocation) -> int:
     check = await context.engine.test_model(context.args.model)
     if context.args.json:
-        context.out.write_json(asdict(check))
+        context.out.write_json(_check_json(check))
     else:
         _print_check(check, context)
     return FAILED if check.error else DONE
+
+
+def _check_json(check: ModelCheck) -> dict[str, Any]:
+    """Return the result of testing a model, with the keys `tools` and `tools_error` that scripts read."""
+    values = asdict(check)
+    values["tools"] = values.pop("calls_tools")
+    values["tools_error"] = values.pop("tool_call_error")
+    return values
 
 
 def _print_check(check: ModelCheck, context: Invocation) -> None:
@@ -137,8 +146,8 @@ def _print_check(check: ModelCheck, context: Invocation) -> None:
     streams = {True: "yes", False: "no, the reply came in one piece", None: "unknown: the reply was empty"}
     tools = {True: "yes", False: "no", None: "unknown"}
     out.write(f"  Streams: {streams[check.streams]}")
-    reason = f" ({check.tools_error.message} {check.tools_error.cause})" if check.tools_error else ""
-    out.write(f"  Calls tools: {tools[check.tools]}{reason}")
+    reason = f" ({check.tool_call_error.message} {check.tool_call_error.cause})" if check.tool_call_error else ""
+    out.write(f"  Calls tools: {tools[check.calls_tools]}{reason}")
     out.write(f"  Cost: {'unknown' if check.cost is None else f'${check.cost:.6f}'}")
     out.write(f"  Reply: {check.reply[:200] or '(empty)'}")
 

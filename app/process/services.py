@@ -15,7 +15,7 @@ from core.engine.lifecycle.run_controller import RunController
 from core.engine.lifecycle.run_factory import RunFactory
 from core.engine.policy.trust import followed_files, refuse_unsafe_folder
 from core.engine.prompting.profiles import memory_limits, preferred_model
-from core.engine.prompting.system_prompt import prepare_start
+from core.engine.prompting.start_preparation import prepare_start
 from core.engine.services.mcp_servers import McpServerService
 from core.engine.services.packages import PackageService
 from core.engine.services.providers import Providers
@@ -134,8 +134,8 @@ def _connect_services(
         proposals=proposals, web=web, servers=servers, safe=safe,
     )  # fmt: skip
     prepare = partial(
-        prepare_start, home=folder, rule_store=rules, safe=safe, skills=skills,
-        unconfigured=partial(_unconfigured_tools, web), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
+        prepare_start, home=folder, rule_store=rules, safe=safe, skill_service=skills,
+        unconfigured_tools=partial(_unconfigured_tools, web), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
         needs_compact=catalog.needs_compact_prompt,
     )  # fmt: skip
     factory = RunFactory(

@@ -95,7 +95,7 @@ def _add_result(messages: list[Message], text: str) -> None:
 
 def _instructions(tool_lines: str, boundary: str) -> str:
     """Return the instructions for calling tools. The boundary comes last, so that the rest stays in prompt caches."""
-    text = (resources.files("resources") / "prompts" / "calls.md").read_text("utf-8")
+    text = (resources.files("resources") / "prompts" / "text_calls.md").read_text("utf-8")
     return Template(text).substitute(tools=tool_lines, boundary=boundary).strip()
 
 

@@ -213,10 +213,10 @@ def outcome_text(check: "ModelCheck") -> TonedText:
         first = _tr("first token after {:.2f} s").format(check.first_token_s)
     streams = {True: _tr("streams"), False: _tr("does not stream"), None: _tr("streaming could not be tested")}
     tools = {True: _tr("supports tool calls"), False: _tr("no tool calls"), None: _tr("tool calls could not be tested")}
-    reason = f" ({visible(str(check.tools_error))})" if check.tools_error else ""
+    reason = f" ({visible(str(check.tool_call_error))})" if check.tool_call_error else ""
     total = _tr("complete after {:.2f} s").format(check.total_s or 0.0)
-    outcome = ", ".join((first, total, streams[check.streams], tools[check.tools]))
-    tone = "done" if check.streams and check.tools else "waiting"
+    outcome = ", ".join((first, total, streams[check.streams], tools[check.calls_tools]))
+    tone = "done" if check.streams and check.calls_tools else "waiting"
     return TonedText(_tr("The model replied: {}.").format(outcome + reason), tone)
 
 

@@ -37,7 +37,7 @@ def load_instructions(folder: Path, home: Path, follows: FollowedFiles | None) -
     A text that occurs in several files is included once. A file that `follows` rejects, or that cannot be read, is
     returned without text and with the reason. With `follows` None, project instructions are off.
     """
-    loaded = _own(home)
+    loaded = _load_own(home)
     if follows is None:
         return loaded
     for found in instruction_files(folder):
@@ -56,7 +56,7 @@ def nested_instructions(folder: Path) -> list[str]:
         return []
 
 
-def _own(home: Path) -> list[LoadedInstructions]:
+def _load_own(home: Path) -> list[LoadedInstructions]:
     path = home / OWN_NAME
     try:
         text = path.read_text("utf-8", "replace").strip() if path.is_file() else ""
@@ -74,20 +74,27 @@ def _load(
     """
     if found.error:
         return LoadedInstructions(InstructionFile(found.name, error=found.error))
-    size = len(found.contents)
-    if found.importer and not any(item.file.name == found.importer and not item.file.error for item in loaded):
-        return LoadedInstructions(InstructionFile(found.name, size, error=IMPORTER_NOT_USED.format(found.importer)))
-    if not follows(found.name, found.contents):
-        return LoadedInstructions(InstructionFile(found.name, size, error=follows.reason()))
-    body = found.contents.decode("utf-8", "replace").strip()
-    if not body or any(body[:INSTRUCTIONS_MAX_CHARS] == item.text for item in loaded):
+    if reason := _reason_not_followed(found, follows, loaded):
+        return LoadedInstructions(InstructionFile(found.name, len(found.contents), error=reason))
+    text = found.contents.decode("utf-8", "replace").strip()
+    if not text or any(text[:INSTRUCTIONS_MAX_CHARS] == item.text for item in loaded):
         return None
-    left = TOTAL_MAX_CHARS - sum(len(item.text) for item in loaded)
-    if left <= 0:
-        return LoadedInstructions(InstructionFile(found.name, size, error=TOO_MUCH))
-    return _included(found.name, body, min(left, INSTRUCTIONS_MAX_CHARS))
+    remaining_chars = TOTAL_MAX_CHARS - sum(len(item.text) for item in loaded)
+    if remaining_chars <= 0:
+        return LoadedInstructions(InstructionFile(found.name, len(found.contents), error=TOO_MUCH))
+    return _included(found.name, text, min(remaining_chars, INSTRUCTIONS_MAX_CHARS))
 
 
-def _included(name: str, body: str, limit: int, *, is_own: bool = False) -> LoadedInstructions:
-    text = body[:limit]
-    return LoadedInstructions(InstructionFile(name, len(body), len(text), tokens=estimate_tokens(text)), text, is_own)
+def _reason_not_followed(found: FoundInstructions, follows: FollowedFiles, loaded: list[LoadedInstructions]) -> str:
+    """Return why the run does not follow the file; "" if it does. An imported file needs an importer that is used."""
+    used_files = {item.file.name for item in loaded if not item.file.error}
+    if found.importer and found.importer not in used_files:
+        return IMPORTER_NOT_USED.format(found.importer)
+    return "" if follows(found.name, found.contents) else follows.reason()
+
+
+def _included(name: str, text: str, max_chars: int, *, is_own: bool = False) -> LoadedInstructions:
+    """Return the first `max_chars` characters of a file that the run follows."""
+    included = text[:max_chars]
+    file = InstructionFile(name, len(text), len(included), tokens=estimate_tokens(included))
+    return LoadedInstructions(file, included, is_own)

@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
-from string import Template
 from typing import NamedTuple
 
 from core.domain.events import RequestSent, Usage
@@ -15,6 +13,7 @@ from core.domain.provenance import new_boundary
 from core.domain.text import Text
 from core.domain.tiers import ModelChoice, choose_model
 from core.engine.policy.untrusted import FULL_REDACTOR
+from core.engine.prompting.prompt_templates import fill_template
 from core.engine.run.recall_dropped import one_line
 from core.engine.run.run_context import RunContext
 from core.engine.state.compaction import HARNESS, SUMMARY, TO_DO, USER
@@ -155,8 +154,8 @@ def to_do_list(messages: Sequence[Message], summarized: Collection[int], full_te
 
 
 def _prompt(conversation: str, max_tokens: int) -> str:
-    text = (resources.files("resources") / "prompts" / "summary.md").read_text("utf-8")
-    return Template(text).substitute(words=max(60, max_tokens // 2), boundary=new_boundary(), talk=conversation).strip()
+    words = max(60, max_tokens // 2)
+    return fill_template("summary", words=str(words), boundary=new_boundary(), talk=conversation)
 
 
 def shorten(text: str, max_tokens: int) -> str:

@@ -146,8 +146,8 @@ class Providers:
     async def test(self, name: str) -> ModelCheck:
         """Send two short real requests to a model and remember whether it accepts tool calls."""
         check = await check_model(name, self._catalogue.model(name))
-        if check.tools is not None and check.error is None:
-            self._catalogue.record_tool_support(name, tools=check.tools)
+        if check.calls_tools is not None and check.error is None:
+            self._catalogue.record_tool_support(name, tools=check.calls_tools)
         return check
 
     def check(self, model: str) -> None:

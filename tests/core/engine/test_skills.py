@@ -14,7 +14,7 @@ from core.domain.proposal import Proposal, ProposalCreated, ProposalStateChanged
 from core.domain.question import Answer, QuestionAsked
 from core.domain.skill import SkillSaveConflict, SkillSaved, SkillUsed
 from core.domain.text import Text
-from core.engine.prompting.system_prompt import SKILLS_MAX_CHARS
+from core.engine.prompting.skills_section import SKILLS_MAX_CHARS
 from core.engine.run.use_skill import requested_permissions
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.skills.library_fixture import TEXT

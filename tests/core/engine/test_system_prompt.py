@@ -15,7 +15,7 @@ from core.domain.text import Text
 from core.domain.tiers import Tiers
 from core.engine.prompting.instructions import INSTRUCTIONS_MAX_CHARS
 from core.engine.prompting.profiles import load_profile
-from core.engine.prompting.system_prompt import prepare_start
+from core.engine.prompting.start_preparation import prepare_start
 from core.engine.state.compaction import SESSION
 from core.engine.state.conversation import Conversation
 from core.models.anthropic import anthropic_body
@@ -288,7 +288,7 @@ def test_system_prompt_and_tools_are_the_same_for_all_sessions(tmp_path: Path, m
             skill = scene.folder / ".agents" / "skills" / name / "SKILL.md"
             skill.parent.mkdir(parents=True)
             skill.write_text(f"---\nname: {name}\ndescription: Works {name}ly.\n---\n\n# Work\n")
-            monkeypatch.setattr("core.engine.prompting.system_prompt.today", lambda: day)
+            monkeypatch.setattr("core.engine.prompting.session_context.today", lambda: day)
             session = await scene.start(scripted_replies(call_reply("ask_user", question="Go on?")))
             await scene.until(QuestionAsked)
             request = scene.services.runs._live[session].context.request()

@@ -130,9 +130,9 @@ def test_a_model_check_detects_text_calls_and_a_later_one_reverts_it(tmp_path: P
         async with scripted_server(*answers) as server, open_engine(tmp_path) as scene:
             price = PriceOverride(model="box/m", context_window=8_000)
             scene.engine.settings.change(providers=(Provider(name="box", url=server.url),), prices=(price,))
-            assert (await scene.engine.test_model("box/m")).tools is False
+            assert (await scene.engine.test_model("box/m")).calls_tools is False
             assert list(scene.engine.settings.current.text_call_models) == ["box/m"]
-            assert (await scene.engine.test_model("box/m")).tools is True
+            assert (await scene.engine.test_model("box/m")).calls_tools is True
             assert list(scene.engine.settings.current.text_call_models) == []
 
     run_bounded(test())

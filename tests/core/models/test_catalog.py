@@ -158,7 +158,7 @@ def test_figures_of_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "tools", "trouble"),
+    ("second", "calls_tools", "trouble"),
     [
         (answer(CALLED), True, False),
         (answer(SAID), False, False),
@@ -167,18 +167,19 @@ def test_figures_of_the_table() -> None:
     ],
     ids=["calls", "talks", "refuses", "fails"],
 )
-def test_a_model_is_checked(second: Any, tools: bool | None, trouble: bool) -> None:
+def test_a_model_is_checked(second: Any, calls_tools: bool | None, trouble: bool) -> None:
     async def run() -> ModelCheck:
         async with scripted_server(listed({"id": "m"}), answer(SAID), second) as server:
             made = catalogue(at(server.url))
             trial = await check_model("box/m", made.model("box/m"))
-            if trouble and tools is False:
+            if trouble and calls_tools is False:
                 assert made.known_info("box/m").tools is False
             return trial
 
     trial = asyncio.run(run())
-    assert (trial.streams, trial.tools, trial.reply) == (False, tools, "Hello there")  # the reply arrived in one piece
-    assert trial.error is None and bool(trial.tools_error) == trouble
+    assert trial.streams is False  # the reply arrived in one piece
+    assert (trial.calls_tools, trial.reply) == (calls_tools, "Hello there")
+    assert trial.error is None and bool(trial.tool_call_error) == trouble
     assert trial.first_token_s is not None and trial.total_s is not None and 0 <= trial.first_token_s <= trial.total_s
 
 
