@@ -59,7 +59,7 @@ class SessionFollower:
             try:
                 while True:
                     started = loop.time()
-                    async with self._imports.lock:
+                    async with self._imports.exclusive():
                         await await_to_completion(self._poll(thread))
                     await asyncio.sleep(max(TICK_S, IDLE_RATIO * (loop.time() - started)))
             finally:
@@ -69,7 +69,7 @@ class SessionFollower:
     def forget(self, path: Path) -> None:
         """Stop following a file that is about to be imported: its read position becomes outdated.
 
-        The caller holds the lock of the importer.
+        Called while no poll is running.
         """
         if followed := self._followed.pop(path.absolute(), None):
             self._stale.append(followed.known)
