@@ -87,7 +87,8 @@ class ExchangeService:
         """
         if self._receiver and self._receiver.port == port:
             return
-        previous, self._receiver = self._receiver, None
+        previous = self._receiver
+        self._receiver = None
         if previous:
             await previous.close()
         if port:
@@ -155,14 +156,13 @@ class ExchangeService:
             raise Problem(f"{path.name} does not name a known format.", "", f"Use one of the extensions {extensions}.")
         redactor = ExportRedactor(Redactor(await self._known_secrets()))
 
-        def work() -> None:
+        def write_file() -> None:
+            text = write(rows, alignment, redactor.redact_text)
             with replace_atomically(path) as part:
-                part.write_text(
-                    write(rows, alignment, redactor.redact_text), encoding="utf-8", errors="replace", newline="\n"
-                )
+                part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
 
         try:
-            await asyncio.to_thread(work)
+            await asyncio.to_thread(write_file)
             return ExportResult(path, file_size(path), redactor.counts)
         except OSError as error:
             raise _write_error(path, error) from error
@@ -258,10 +258,12 @@ class ExchangeService:
             finally:
                 await await_to_completion(run_in_thread(thread, reader.close))
 
-    def _exporter(self, form: str) -> Exporter:
-        exporter = self._exporters.get(form)
+    def _exporter(self, format_name: str) -> Exporter:
+        exporter = self._exporters.get(format_name)
         if exporter is None:
-            raise Problem(f"There is no export format {form!r}.", "", f"Use one of: {', '.join(self._exporters)}.")
+            raise Problem(
+                f"There is no export format {format_name!r}.", "", f"Use one of: {', '.join(self._exporters)}."
+            )
         return exporter
 
 

@@ -151,8 +151,8 @@ class TranscriptReader:
         failure = None
         is_canceled.set(stopped)  # a context variable, which reading a database later checks in this thread
         try:
-            for part in self.read_new():
-                yield part
+            for batch in self.read_new():
+                yield batch
                 if stopped():
                     break
         except Problem as problem:
