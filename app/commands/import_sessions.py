@@ -6,7 +6,7 @@ from pathlib import Path
 from app.commands.invocation import Invocation, UsageProblem
 from app.process.exit_codes import DONE, FAILED
 from core.domain.problems import Problem
-from core.exchange.session_importer import SessionImportResult
+from core.exchange.import_result import SessionImportResult
 
 
 async def import_sessions(context: Invocation) -> int:

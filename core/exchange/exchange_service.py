@@ -16,14 +16,10 @@ from core.exchange.export_redactor import ExportRedactor, RemovedSecret
 from core.exchange.export_source import ExportSource
 from core.exchange.exporters.export_formats import Exporter, exporters
 from core.exchange.exporters.web_page import MarkdownRenderer
+from core.exchange.import_result import ImportProgressCallback, SessionCallback, SessionImportResult
+from core.exchange.journeyman_importer import PurgeSessions
 from core.exchange.session_follower import SessionFollower
-from core.exchange.session_importer import (
-    ImportProgressCallback,
-    PurgeSessions,
-    SessionCallback,
-    SessionImporter,
-    SessionImportResult,
-)
+from core.exchange.session_importer import SessionImporter
 from core.exchange.trace_receiver import TraceReceiver
 from core.exchange.trace_sender import TraceSender
 from core.exchange.transcript_finder import TranscriptFile, find_transcripts, read_title
@@ -81,7 +77,7 @@ class ExchangeService:
         self._exporters = exporters(markup)
         self._import_finished = asyncio.Event()
         self._follower: SessionFollower | None = None
-        self._importer = SessionImporter(journal, reader, open_reader, purge)
+        self._importer = SessionImporter(journal, reader, open_reader, purge, self._stop_following)
 
     async def receive_traces(self, port: int, report: Callable[[BaseException], None] = lambda problem: None) -> None:
         """Start to receive traces of other programs on this local port, and return. Port 0 stops receiving.
@@ -91,7 +87,8 @@ class ExchangeService:
         """
         if self._receiver and self._receiver.port == port:
             return
-        previous, self._receiver = self._receiver, None
+        previous = self._receiver
+        self._receiver = None
         if previous:
             await previous.close()
         if port:
@@ -159,14 +156,13 @@ class ExchangeService:
             raise Problem(f"{path.name} does not name a known format.", "", f"Use one of the extensions {extensions}.")
         redactor = ExportRedactor(Redactor(await self._known_secrets()))
 
-        def work() -> None:
+        def write_file() -> None:
+            text = write(rows, alignment, redactor.redact_text)
             with replace_atomically(path) as part:
-                part.write_text(
-                    write(rows, alignment, redactor.redact_text), encoding="utf-8", errors="replace", newline="\n"
-                )
+                part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
 
         try:
-            await asyncio.to_thread(work)
+            await asyncio.to_thread(write_file)
             return ExportResult(path, file_size(path), redactor.counts)
         except OSError as error:
             raise _write_error(path, error) from error
@@ -182,13 +178,10 @@ class ExchangeService:
         `on_progress` is called with the bytes read and the total. `on_session` is called with a session that can
         already be shown while the import continues.
         """
-        async with self._importer.lock:
-            if self._follower:
-                self._follower.forget(path)
-            try:
-                return await self._importer.import_file(path, on_progress, on_session)
-            finally:
-                self._import_finished.set()
+        try:
+            return await self._importer.import_file(path, on_progress, on_session)
+        finally:
+            self._import_finished.set()
 
     async def follow_sessions(self, home: Path, report: Callable[[BaseException], None]) -> None:
         """Follow sessions of other agents on this computer while they grow, until canceled."""
@@ -223,6 +216,11 @@ class ExchangeService:
     async def transcript_titles(self, files: Sequence[TranscriptFile]) -> list[str]:
         """Return the title of each transcript; empty if its beginning does not contain one."""
         return await asyncio.to_thread(lambda: [read_title(file) for file in files])
+
+    def _stop_following(self, path: Path) -> None:
+        """Stop following a file that is about to be imported; the next time it changes, it is followed again."""
+        if self._follower:
+            self._follower.forget(path)
 
     async def _run_export(
         self,
@@ -260,10 +258,12 @@ class ExchangeService:
             finally:
                 await await_to_completion(run_in_thread(thread, reader.close))
 
-    def _exporter(self, form: str) -> Exporter:
-        exporter = self._exporters.get(form)
+    def _exporter(self, format_name: str) -> Exporter:
+        exporter = self._exporters.get(format_name)
         if exporter is None:
-            raise Problem(f"There is no export format {form!r}.", "", f"Use one of: {', '.join(self._exporters)}.")
+            raise Problem(
+                f"There is no export format {format_name!r}.", "", f"Use one of: {', '.join(self._exporters)}."
+            )
         return exporter
 
 

@@ -22,14 +22,14 @@ EMPTY_BLOB = blob_hash(b"")
 class ExportSource:
     """Reads one session and all of its sub-agents for an export. `sessions` lists parents before their children."""
 
-    def __init__(self, reader: Reader, session: str, cleaner: ExportRedactor) -> None:
+    def __init__(self, reader: Reader, session: str, redactor: ExportRedactor) -> None:
         self._reader = reader
-        self.redactor = cleaner
+        self.redactor = redactor
         self._bodies: dict[str, str] = {}
         row = reader.session(session)
         if row is None:
             raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
-        self.sessions = [cleaner.redact_row(each) for each in _family(reader, row)]
+        self.sessions = [redactor.redact_row(member) for member in _family(reader, row)]
         self.events_read = 0
 
     @property
@@ -50,9 +50,10 @@ class ExportSource:
 
     def events(self, row: SessionRow) -> Iterator[EventRecord]:
         """Yield the redacted events of a session. Events added after the export began are left out."""
-        for seq, run, at, kind, payload in self._reader.raw_events(row.id, 0, row.last_seq):
+        for seq, run, at, kind, payload in self._reader.raw_events(row.id, until=row.last_seq):
             event = load_texts(decode_event(kind, payload), self._reader.find_blob)
-            self.redactor.session, self.redactor.seq = row.id, seq
+            self.redactor.session = row.id
+            self.redactor.seq = seq
             self.events_read += 1
             yield EventRecord(row.id, seq, run, at, self.redactor.redact_event(event, self._redacted_hash))
 

@@ -37,13 +37,13 @@ def read_in_process(path: Path, database: Path, stopped: Callable[[], bool]) -> 
         ended = threading.Event()
         threading.Thread(target=_forward_stop, args=(process, stopped, ended), name="import stop", daemon=True).start()
         try:
-            part = None
+            batch = None
             while message := _read_message(process.stdout):
                 if isinstance(message, Problem):
                     raise message
-                part = _decode_batch(message)
-                yield part
-            if part is None or not part.last:
+                batch = _decode_batch(message)
+                yield batch
+            if batch is None or not batch.last:
                 cause = "The process that reads the file ended unexpectedly."
                 raise Problem(f"{path.name} was imported only in part.", cause, "Import it again.")
         finally:

@@ -30,12 +30,13 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     stopped = threading.Event()
-    threading.Thread(target=_wait, args=(stopped,), daemon=True).start()
+    threading.Thread(target=_wait_for_stop, args=(stopped,), daemon=True).start()
     try:
         importer = detect_importer(path)
         imported = ImportedSessions(lambda: Reader(database), importer.agent)
-        for part in TranscriptReader(path, importer, imported.id_of, imported.last_import).read_all(stopped.is_set):
-            write_message(encode_batch(part), out)
+        reader = TranscriptReader(path, importer, imported.id_of, imported.last_import)
+        for batch in reader.read_all(stopped.is_set):
+            write_message(encode_batch(batch), out)
     except Problem as problem:
         write_message(problem, out)
     except MemoryError:
@@ -45,7 +46,8 @@ def main() -> None:
         os._exit(0)  # the parent process has ended
 
 
-def _wait(stopped: threading.Event) -> None:
+def _wait_for_stop(stopped: threading.Event) -> None:
+    """Set the event when standard input is closed."""
     os.read(0, 1)
     stopped.set()
 

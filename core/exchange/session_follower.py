@@ -25,10 +25,12 @@ MAX_FOLLOWED = 40  # transcripts followed at once; for a new one, the one that h
 
 @dataclass(slots=True)
 class _Followed:
-    known: ImportedSessions
-    reading: TranscriptReader
+    """A transcript that is followed. `quiet_polls` is the number of polls since its last new record."""
+
+    imported: ImportedSessions
+    reader: TranscriptReader
     writer: TranscriptWriter
-    quiet: int = 0
+    quiet_polls: int = 0
 
 
 class SessionFollower:
@@ -40,17 +42,17 @@ class SessionFollower:
     def __init__(
         self,
         home: Path,
-        imports: SessionImporter,
+        session_importer: SessionImporter,
         on_written: Callable[[], None],
         report: Callable[[BaseException], None],
     ) -> None:
         self._pollers = [(TranscriptPoller(home, importer.default_locations), importer) for importer in FOLLOWABLE]
-        self._imports = imports
+        self._importer = session_importer
         self._on_written = on_written
         self._report = report
         self._followed: dict[Path, _Followed] = {}
         self._ignored: set[Path] = set()
-        self._stale: list[ImportedSessions] = []
+        self._to_close: list[ImportedSessions] = []  # of files that are no longer followed
 
     async def run(self) -> None:
         """Poll until canceled, then close the sessions of the followed transcripts."""
@@ -59,7 +61,7 @@ class SessionFollower:
             try:
                 while True:
                     started = loop.time()
-                    async with self._imports.lock:
+                    async with self._importer.exclusive():
                         await await_to_completion(self._poll(thread))
                     await asyncio.sleep(max(TICK_S, IDLE_RATIO * (loop.time() - started)))
             finally:
@@ -69,42 +71,41 @@ class SessionFollower:
     def forget(self, path: Path) -> None:
         """Stop following a file that is about to be imported: its read position becomes outdated.
 
-        The caller holds the lock of the importer.
+        Called while no poll is running.
         """
         if followed := self._followed.pop(path.absolute(), None):
-            self._stale.append(followed.known)
+            self._to_close.append(followed.imported)
 
     async def _poll(self, thread: ThreadPoolExecutor) -> None:
-        while self._stale:
-            await run_in_thread(thread, self._stale.pop().close)
+        while self._to_close:
+            await run_in_thread(thread, self._to_close.pop().close)
         for followed in self._followed.values():
-            followed.quiet += 1
+            followed.quiet_polls += 1
         for poller, importer in self._pollers:
             for path in await run_in_thread(thread, poller.changed_files):
                 if path not in self._ignored:
                     await self._import_new(path, importer, thread)
         for path, followed in tuple(self._followed.items()):
-            if followed.quiet == QUIET_POLLS:
-                await self._write(path, _single(followed.reading.flush), thread)
+            if followed.quiet_polls == QUIET_POLLS:
+                await self._write(path, _single(followed.reader.flush), thread)
         while len(self._followed) > MAX_FOLLOWED:
             await self._unfollow(next(iter(self._followed)), thread)
 
     async def _import_new(self, path: Path, importer: FollowableImporter, thread: ThreadPoolExecutor) -> None:
         """Import the new records of a file. A file that was replaced is read from its beginning."""
-        followed = self._followed.pop(path, None)
-        if followed is None:
-            imported = self._imports.imported_sessions(importer.agent)
-            transcript_reader = TranscriptReader(
-                path, importer, imported.id_of, imported.last_import, importer.follow(path)
-            )
-            followed = _Followed(imported, transcript_reader, self._imports.new_writer())
-        self._followed[path] = followed
-        followed.quiet = 0
+        followed = self._followed.pop(path, None) or self._follow(path, importer)
+        followed.quiet_polls = 0
+        self._followed[path] = followed  # as the last entry, because the first one is dropped when there are too many
         try:
-            await self._write(path, followed.reading.read_new(), thread)
+            await self._write(path, followed.reader.read_new(), thread)
         except FileReplaced:
             await self._unfollow(path, thread)
             await self._import_new(path, importer, thread)
+
+    def _follow(self, path: Path, importer: FollowableImporter) -> _Followed:
+        imported = self._importer.imported_sessions(importer.agent)
+        reader = TranscriptReader(path, importer, imported.id_of, imported.last_import, importer.follow(path))
+        return _Followed(imported, reader, self._importer.new_writer())
 
     async def _write(self, path: Path, batches: Iterator[ImportBatch], thread: ThreadPoolExecutor) -> None:
         """Store batches of events from a file, and report a failure.
@@ -120,13 +121,13 @@ class SessionFollower:
         except Problem as problem:
             if writer.intact:
                 self._ignored.add(path)
-            await run_in_thread(thread, self._followed.pop(path).known.close)
+            await run_in_thread(thread, self._followed.pop(path).imported.close)
             self._report(problem)
 
     async def _unfollow(self, path: Path, thread: ThreadPoolExecutor) -> None:
-        await self._write(path, _single(self._followed[path].reading.finish), thread)
+        await self._write(path, _single(self._followed[path].reader.finish), thread)
         if followed := self._followed.pop(path, None):
-            await run_in_thread(thread, followed.known.close)
+            await run_in_thread(thread, followed.imported.close)
 
 
 def _single(make: Callable[[], ImportBatch]) -> Iterator[ImportBatch]:

@@ -6,12 +6,19 @@ from collections.abc import Callable, Iterator
 from fnmatch import translate
 from math import inf
 from pathlib import Path
+from typing import NamedTuple
 
 RECENT_S = 3600.0  # seconds; a file or folder that changed within this time is checked at every poll
 FULL_SCAN_INTERVAL = 15  # at every 15th poll, all files and folders are checked
 FILE_SUFFIXES = ("", "-wal")  # an SQLite database writes new records to its WAL file first
 
-FileStamp = tuple[int, int, int]  # inode, size in bytes, and modification time in nanoseconds
+
+class _FileStamp(NamedTuple):
+    """What shows that a file was changed. `size` is in bytes, `modified_ns` in nanoseconds since 1970."""
+
+    inode: int
+    size: int
+    modified_ns: int
 
 
 class TranscriptPoller:
@@ -23,7 +30,7 @@ class TranscriptPoller:
     def __init__(self, home: Path, patterns: tuple[str, ...], clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._polls = 0
-        self._stamps: dict[Path, FileStamp] = {}
+        self._stamps: dict[Path, _FileStamp] = {}
         self._trees = [_Folder(home, pattern.split("/")) for pattern in patterns]
 
     def changed_files(self) -> list[Path]:
@@ -38,11 +45,13 @@ class TranscriptPoller:
         changed: list[Path] = []
         for tree in self._trees:
             for path in tree.files_to_check(is_full_scan, since):
-                stamp = _stamp(path)
-                if stamp and stamp != self._stamps.get(path):
-                    self._stamps[path] = stamp
-                    if not is_first_poll or stamp[2] >= since * 1e9:
-                        changed.append(path)
+                stamp = _combined_stamp(path)
+                if stamp is None or stamp == self._stamps.get(path):
+                    continue
+                self._stamps[path] = stamp
+                is_recent = stamp.modified_ns >= since * 1e9
+                if is_recent or not is_first_poll:
+                    changed.append(path)
         return changed
 
 
@@ -80,7 +89,9 @@ class _Folder:
                 return False
             matching = {path: path.is_dir() for path in self._path.iterdir() if self._match(path.name)}
         except OSError:
-            self._subfolders, self._files, self._modified_ns = {}, {}, -1
+            self._subfolders = {}
+            self._files = {}
+            self._modified_ns = -1
             return False
         self._modified_ns = modified
         if self._rest:
@@ -93,24 +104,31 @@ class _Folder:
 
 
 def _modified_at(path: Path) -> float:
-    return max(
-        (stamp[2] / 1e9 for suffix in FILE_SUFFIXES if (stamp := _file_stamp(path.with_name(path.name + suffix)))),
-        default=0.0,
+    """Return when a file or its WAL file was last modified, in seconds since 1970; 0 if both are gone."""
+    return max((stamp.modified_ns / 1e9 for stamp in _stamps(path)), default=0.0)
+
+
+def _combined_stamp(path: Path) -> _FileStamp | None:
+    """Return the combined state of a file and its WAL file; None if the file is empty or gone."""
+    stamps = _stamps(path)
+    if not stamps or not stamps[0].size:
+        return None
+    return _FileStamp(
+        inode=stamps[0].inode,
+        size=sum(stamp.size for stamp in stamps),
+        modified_ns=max(stamp.modified_ns for stamp in stamps),
     )
 
 
-def _stamp(path: Path) -> FileStamp | None:
-    """Return the combined state of a file and its WAL file; None if the file is empty or gone."""
-    stamps = [stamp for suffix in FILE_SUFFIXES if (stamp := _file_stamp(path.with_name(path.name + suffix)))]
-    if not stamps or not stamps[0][1]:
-        return None
-    inode = stamps[0][0]
-    return inode, sum(size for _, size, _ in stamps), max(modified for _, _, modified in stamps)
+def _stamps(path: Path) -> list[_FileStamp]:
+    """Return the states of a file and its WAL file, without those that do not exist."""
+    stamps = (_file_stamp(path.with_name(path.name + suffix)) for suffix in FILE_SUFFIXES)
+    return [stamp for stamp in stamps if stamp is not None]
 
 
-def _file_stamp(path: Path) -> FileStamp | None:
+def _file_stamp(path: Path) -> _FileStamp | None:
     try:
         status = path.stat()
     except OSError:
         return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
+    return _FileStamp(status.st_ino, status.st_size, status.st_mtime_ns)

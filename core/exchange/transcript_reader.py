@@ -47,8 +47,8 @@ class ImportBatch(NamedTuple):
 class _PendingBatch:
     """A batch that is being filled: events in order, and the blobs they refer to, both by session ID."""
 
-    facts: dict[str, list[tuple[int, SessionEvent]]] = field(default_factory=dict)
-    contents: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    events: dict[str, list[tuple[int, SessionEvent]]] = field(default_factory=dict)
+    blobs: dict[str, dict[str, bytes]] = field(default_factory=dict)
     count: int = 0
     bytes: int = 0
 
@@ -151,8 +151,8 @@ class TranscriptReader:
         failure = None
         is_canceled.set(stopped)  # a context variable, which reading a database later checks in this thread
         try:
-            for part in self.read_new():
-                yield part
+            for batch in self.read_new():
+                yield batch
                 if stopped():
                     break
         except Problem as problem:
@@ -278,13 +278,17 @@ class TranscriptReader:
 
     def _switch_to(self, key: str) -> None:
         """Continue with another session, to which the next records belong."""
-        builder, position = self._builder(key), self._position(key)
+        builder = self._builder(key)
+        position = self._position(key)
         position.builders[key] = builder
-        self._key, self._current = key, (builder, position)
+        self._key = key
+        self._current = (builder, position)
 
     def _referenced(self, key: str) -> SessionBuilder:
         """Return the builder of a session that the current session's records refer to, such as a sub-agent."""
-        self._current[1].builders[key] = builder = self._builder(key)
+        builder = self._builder(key)
+        _, position = self._current
+        position.builders[key] = builder
         return builder
 
     def _reach_new_records(self, position: _ReadPosition, builder: SessionBuilder) -> None:
@@ -325,17 +329,18 @@ class TranscriptReader:
         session = self._id_of(key)
         if session not in self.sessions:
             self.sessions.append(session)
-        self._pending.facts.setdefault(session, []).append((at, event))
+        self._pending.events.setdefault(session, []).append((at, event))
         self._pending.count += 1
         if contents:
-            self._pending.contents.setdefault(session, {}).update(contents)
+            self._pending.blobs.setdefault(session, {}).update(contents)
 
     def _take_batch(self) -> ImportBatch:
-        batch, self._pending = self._pending, _PendingBatch()
-        packed = {
-            session: encode_batch(facts, batch.contents.get(session, {})) for session, facts in batch.facts.items()
+        pending = self._pending
+        self._pending = _PendingBatch()
+        encoded = {
+            session: encode_batch(events, pending.blobs.get(session, {})) for session, events in pending.events.items()
         }
-        return ImportBatch(self._bytes_read, self._size, batch.count, packed, tuple(self.sessions))
+        return ImportBatch(self._bytes_read, self._size, pending.count, encoded, tuple(self.sessions))
 
 
 def _new_unrecognized(builder: SessionBuilder, position: _ReadPosition) -> dict[str, int]:

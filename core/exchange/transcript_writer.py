@@ -14,12 +14,12 @@ class TranscriptWriter:
         self._journal = journal
         self.intact = True
 
-    async def write(self, part: ImportBatch) -> int:
+    async def write(self, batch: ImportBatch) -> int:
         """Write a batch. Return the number of new events, 0 if the batch was skipped."""
         if not self.intact:
             return 0
         self.intact = False
-        for session, events in part.events.items():
-            await self._journal.append_batch(session, events)
+        for session, session_batch in batch.events.items():
+            await self._journal.append_batch(session, session_batch)
         self.intact = True
-        return part.added
+        return batch.added

@@ -159,11 +159,11 @@ class ApiKeys:
         self._session.pop((owner.name, owner.origin), None)
         return ApiKey(value, "keyring")
 
-    def keep_in_memory(self, owner: KeyOwner, value: str, trouble: ErrorDetails | None = None) -> ApiKey:
-        """Keep a key in memory until Journeyman quits. `trouble` is why it is not stored in the keyring."""
+    def keep_in_memory(self, owner: KeyOwner, value: str, error: ErrorDetails | None = None) -> ApiKey:
+        """Keep a key in memory until Journeyman quits. `error` is why it is not stored in the keyring."""
         self.seen.add(value)
         self._session[owner.name, owner.origin] = value
-        return ApiKey(value, "session", trouble)
+        return ApiKey(value, "session", error)
 
     async def delete(self, owner: KeyOwner) -> bool:
         """Delete a key from memory and from the keyring. Return whether there was one."""

@@ -26,7 +26,7 @@ class SettingInfo(NamedTuple):
 
     Attributes:
         page: the page of the dialog.
-        low, high: the limits of a number; None for no limit.
+        low, high: the limits of a number, which has both; None for other settings.
         unit: the unit of a number.
     """
 

@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -42,7 +42,8 @@ class SettingsFile:
         self._frozen = frozen
         self._listeners: list[Listener] = []
         loaded = read_settings(self._path, frozen=frozen)
-        self.current, self.notes = loaded.settings, loaded.notes
+        self.current = loaded.settings
+        self.notes = loaded.notes
 
     def change(self, **values: Any) -> Settings:
         """Check the settings in `values`, write them to the file, and call the listeners. Return all settings.
@@ -56,15 +57,17 @@ class SettingsFile:
         loaded = read_settings(self._path)
         if loaded.raw is None:
             raise Problem.from_details(loaded.notes[0])
-        new = check_settings(replace(loaded.settings, **values))
+        changed = check_settings(replace(loaded.settings, **values))
         # Only the new values are written. An invalid value of another setting stays in the file until the user sets it.
-        content = _merge(loaded.raw, {name: value for name, value in asdict(new).items() if name in values})
+        new_values = {name: value for name, value in asdict(changed).items() if name in values}
+        content = _merge(loaded.raw, new_values)
         _write(self._path, {**content, "version": FORMAT_VERSION})
-        self.current, self.notes = new, loaded.notes
+        self.current = changed
+        self.notes = loaded.notes
         with contextlib.ExitStack() as calls:
             for listener in reversed(self._listeners):
-                calls.callback(listener, new)
-        return new
+                calls.callback(listener, changed)
+        return changed
 
     def check(self, **values: Any) -> None:
         """Raise Problem if any of these values is invalid for its setting."""
@@ -84,15 +87,6 @@ def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
     """
     try:
         content = json.loads(path.read_bytes())
-        if not isinstance(content, dict):
-            raise ValueError("it is not a JSON object")
-        version = content.get("version", content.get("form", FORMAT_VERSION))  # Version 1 called it `form`.
-        if not isinstance(version, int) or version > FORMAT_VERSION:
-            cause = (
-                f"It was written by a newer version of Journeyman (format {version}; this version reads"
-                f" {FORMAT_VERSION})."
-            )
-            return _set_aside(path, "newer", cause, frozen=frozen)
     except FileNotFoundError:
         return LoadedSettings(Settings(), {})
     except OSError as error:
@@ -101,6 +95,15 @@ def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
         return LoadedSettings(Settings(), None, (note,))
     except (ValueError, RecursionError) as error:
         return _set_aside(path, "damaged", f"It is not a valid settings file: {error}.", frozen=frozen)
+    if not isinstance(content, dict):
+        cause = "It is not a valid settings file: it is not a JSON object."
+        return _set_aside(path, "damaged", cause, frozen=frozen)
+    version = content.get("version", content.get("form", FORMAT_VERSION))  # Version 1 called it `form`.
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        cause = (
+            f"It was written by a newer version of Journeyman (format {version}; this version reads {FORMAT_VERSION})."
+        )
+        return _set_aside(path, "newer", cause, frozen=frozen)
     is_current = version == FORMAT_VERSION and "form" not in content
     return _load_valid(path, content if is_current else renamed(content))
 
@@ -116,7 +119,9 @@ def check_settings(settings: Settings) -> Settings:
 def _load_valid(path: Path, content: dict[str, Any]) -> LoadedSettings:
     values: dict[str, Any] = {}
     notes: list[ErrorDetails] = []
-    for name in (setting.name for setting in fields(Settings) if setting.name in content):
+    for name in (setting.name for setting in fields(Settings)):
+        if name not in content:
+            continue
         try:
             values[name] = _validate(name, content[name])
         except Problem as problem:
@@ -151,12 +156,18 @@ def _merge(old: Any, new: Any) -> Any:
     Each dictionary in `new` was made from a dataclass and has all of its fields. If `old` has another key, it was not
     removed but is unknown to this version. The items of lists are matched by their names.
     """
-    if isinstance(old, dict) and isinstance(new, dict):
-        return {**old, **{name: _merge(old.get(name), value) for name, value in new.items()}}
-    if isinstance(old, list) and isinstance(new, list | tuple):
-        old_items = {_item_key(item): item for item in old if isinstance(item, dict)}
-        return [_merge(old_items.get(_item_key(item)), item) if isinstance(item, dict) else item for item in new]
-    return new
+    match old, new:
+        case dict(), dict():
+            return old | {name: _merge(old.get(name), value) for name, value in new.items()}
+        case list(), list() | tuple():
+            return _merge_items(old, new)
+        case _:
+            return new
+
+
+def _merge_items(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
+    old_items = {_item_key(item): item for item in old if isinstance(item, dict)}
+    return [_merge(old_items.get(_item_key(item)), item) if isinstance(item, dict) else item for item in new]
 
 
 def _item_key(item: dict[str, Any]) -> Any:
@@ -171,9 +182,10 @@ def _set_aside(path: Path, suffix: str, cause: str, *, frozen: bool) -> LoadedSe
         return LoadedSettings(Settings(), {}, (ErrorDetails(message, cause, f"The file is {path}."),))
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     first = f"{path.name}.{suffix}-{stamp}"
-    names = (first if number == 0 else f"{first}-{number}" for number in itertools.count())
+    names = itertools.chain([first], (f"{first}-{number}" for number in itertools.count(1)))
+    candidates = (path.with_name(name) for name in names)
     try:
-        aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+        aside = next(candidate for candidate in candidates if not candidate.exists())
         path.rename(aside)
     except OSError as error:
         cause = f"{cause} It cannot be renamed: {error.strerror}."
@@ -199,7 +211,6 @@ def _write(path: Path, content: dict[str, Any]) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        why = f"{path}: {error.strerror or error}."
-        raise Problem(
-            "The settings could not be written.", why, "Free some space, or check the permissions of the folder."
-        ) from error
+        cause = f"{path}: {error.strerror or error}."
+        fix = "Free some space, or check the permissions of the folder."
+        raise Problem("The settings could not be written.", cause, fix) from error

@@ -19,7 +19,7 @@ from ui.shell.main_window import MainWindow
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
-    from core.exchange.session_importer import SessionImportResult
+    from core.exchange.import_result import SessionImportResult
     from core.exchange.transcript_finder import TranscriptFile
 
 TICK_MS = 100

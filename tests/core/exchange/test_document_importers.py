@@ -12,7 +12,7 @@ import pytest
 
 from core.domain.events import Replied, ToolReturned, UserMessage
 from core.domain.problems import Problem
-from core.exchange.session_importer import SessionImportResult
+from core.exchange.import_result import SessionImportResult
 from tests.core.exchange.home import Home, home
 from tests.core.exchange.test_importers import CODEX, FOREIGN
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.domain.problems import Problem
-from core.exchange import import_process, session_importer
+from core.exchange import import_process, transcript_importer
 from core.exchange.transcript_reader import ImportBatch
 from core.store.database import Database
 from tests.bench.transcript import write_transcript
@@ -53,7 +53,7 @@ def test_the_import_equals_one_in_this_process(
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             here = await stored(made, file)
-        monkeypatch.setattr(session_importer, "LARGE_TRANSCRIPT", 0)
+        monkeypatch.setattr(transcript_importer, "LARGE_TRANSCRIPT", 0)
         async with home(tmp_path / "b.db") as made:
             assert await stored(made, file) == here
             assert (await made.exchange.import_file(file)).added_events == 0
@@ -72,7 +72,7 @@ def test_a_compressed_file_is_read_in_a_process_whatever_its_size(
         read.append(path)
         return import_process.read_in_process(path, *rest)
 
-    monkeypatch.setattr(session_importer, "read_in_process", count)
+    monkeypatch.setattr(transcript_importer, "read_in_process", count)
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
@@ -84,7 +84,7 @@ def test_a_compressed_file_is_read_in_a_process_whatever_its_size(
 
 
 def test_an_interrupted_import_continues(long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_importer, "LARGE_TRANSCRIPT", 0)
+    monkeypatch.setattr(transcript_importer, "LARGE_TRANSCRIPT", 0)
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
@@ -111,7 +111,7 @@ def test_errors_are_reported_in_the_same_words(lines: bytes, tmp_path: Path, mon
         async with home(tmp_path / "a.db") as made:
             with pytest.raises(Problem) as here:
                 await made.exchange.import_file(file)
-            monkeypatch.setattr(session_importer, "LARGE_TRANSCRIPT", 0)
+            monkeypatch.setattr(transcript_importer, "LARGE_TRANSCRIPT", 0)
             with pytest.raises(Problem) as there:
                 await made.exchange.import_file(file)
             assert there.value.details == here.value.details
@@ -121,7 +121,7 @@ def test_errors_are_reported_in_the_same_words(lines: bytes, tmp_path: Path, mon
 
 def test_a_killed_worker_is_reported(long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For example, the operating system kills a process when memory runs out."""
-    monkeypatch.setattr(session_importer, "LARGE_TRANSCRIPT", 0)
+    monkeypatch.setattr(transcript_importer, "LARGE_TRANSCRIPT", 0)
     script = tmp_path / "worker.py"
     script.write_text("")
     monkeypatch.setattr(import_process, "SCRIPT", script)

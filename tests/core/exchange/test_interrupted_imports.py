@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from core.domain.events import CallStarted, Replied, SessionEvent, ToolReturned,
 from core.domain.import_events import UnrecognizedRecordsKept
 from core.domain.problems import Problem
 from core.exchange import transcript_reader
+from core.exchange.session_importer import SessionImporter
 from core.store.event_batch import EventBatch
 from tests.bench.transcript import write_transcript
 from tests.core.exchange.home import Home, home
@@ -170,5 +172,24 @@ def test_a_session_can_be_viewed_while_it_is_imported(long: Path, tmp_path: Path
                 and seen == sorted(set(seen))
                 and seen[0][0] <= transcript_reader.BATCH_EVENTS * transcript_reader.FORCED_SPLIT + 10
             )
+
+    asyncio.run(main())
+
+
+def test_a_file_is_imported_only_after_exclusive_work_has_ended(long: Path, tmp_path: Path) -> None:
+    started: list[Path] = []
+
+    async def keep(sessions: Sequence[str]) -> None:
+        raise AssertionError(f"{sessions} were written whole")
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            importer = SessionImporter(made.journal, made.reader, made.reader.reopen, keep, started.append)
+            async with importer.exclusive():
+                task = asyncio.create_task(importer.import_file(long, lambda done, size: None, lambda session: None))
+                await asyncio.sleep(0)  # the task runs until it waits
+                assert not started
+            assert (await task).added_events > 0
+            assert started == [long]
 
     asyncio.run(main())

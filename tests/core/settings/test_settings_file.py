@@ -15,7 +15,7 @@ from core.domain.problems import Problem
 from core.domain.tiers import Tiers
 from core.settings.schema import FORMAT_VERSION, PriceOverride, Provider, Settings
 from core.settings.settings_file import FILE, SettingsFile, read_settings
-from core.settings.validation import ADAPTERS
+from core.settings.validation import ADAPTERS, CHECKS
 
 ANY = some.recursive(
     some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=8),
@@ -38,6 +38,7 @@ def test_every_setting_is_documented() -> None:
         if get_type_hints(Settings)[one.name] in (int, float):
             assert words.low is not None and words.high is not None, one.name
     assert set(ADAPTERS) == {one.name for one in fields(Settings)}
+    assert set(CHECKS) <= set(ADAPTERS)
 
 
 def test_without_a_file_settings_have_their_defaults(tmp_path: Path) -> None:
@@ -127,6 +128,18 @@ def test_a_folder_opened_read_only_is_unchanged(tmp_path: Path) -> None:
         ("providers", [{"name": "a", "url": "https://a.example", "api": "telex"}], "chat"),
         ("external_agents", [{"name": "a", "command": " "}], "has no command"),
         ("external_agents", [{"name": "a", "command": "b"}] * 2, "Two external agents"),
+        ("external_agents", [{"name": "A b", "command": "c"}], "is not a valid name"),
+        ("slow_models", ["x"], "PROVIDER/MODEL"),
+        ("mcp_servers", [{"name": "A", "command": "c"}], "is not a valid name"),
+        ("mcp_servers", [{"name": "a", "command": "c"}] * 2, "Two MCP servers"),
+        ("mcp_servers", [{"name": "a"}], "either a command or a URL"),
+        ("mcp_servers", [{"name": "a", "command": "c", "url": "https://a.example"}], "either a command or a URL"),
+        ("mcp_servers", [{"name": "a", "command": "c\0"}], "contains a null character"),
+        ("mcp_servers", [{"name": "a", "command": "c", "args": ["\0"]}], "contains a null character"),
+        ("mcp_servers", [{"name": "a", "command": "c", "variables": [{"name": "A B"}]}], "environment variable"),
+        ("mcp_servers", [{"name": "a", "url": "https://a.example", "variables": [{"name": "A B"}]}], "a header"),
+        ("mcp_servers", [{"name": "a", "command": "c", "variables": [{"name": "A", "value": "b"}]}], "secrets must"),
+        ("search_url", "https://me:pw@a.example", "user name or password"),
         ("proxy", "http://me:pw@proxy:1", "secrets must not be stored"),
         ("proxy", "ftp://proxy", "http"),
     ],
