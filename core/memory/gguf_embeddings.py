@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import socket
 from collections.abc import Sequence
 from functools import partial
 from hashlib import blake2b, file_digest
@@ -11,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-# Characters of a text that are used: at most as many tokens, which fit into the window of every known model.
+CONTEXT_TOKENS = 512  # no known embedding model supports fewer
+# A longer text is cut, because llama.cpp refuses one with more tokens than the context. A token stands for one or more
+# characters in all but rare scripts, and the model adds a few tokens of its own.
 MAX_CHARS = 500
-WINDOW = 512
+MIN_LENGTH = 1e-9  # avoids division by zero for an embedding of only zeros
 
 
 class GgufEmbeddings:
@@ -21,11 +22,13 @@ class GgufEmbeddings:
 
     Attributes:
         fingerprint: a hash of the file, with which the model's embeddings are stored.
+        dimensions: how many numbers an embedding has.
     """
 
     query_prompt = document_prompt = ""  # the GGUF format has no fields for prompts
 
     def __init__(self, path: Path) -> None:
+        # Else llama.cpp, when it aborts, attaches a debugger to this process to print a stack trace.
         os.environ.setdefault("GGML_NO_BACKTRACE", "1")
         from xllamacpp import CommonParams, Server
 
@@ -33,14 +36,14 @@ class GgufEmbeddings:
         params = CommonParams()
         params.model.path = str(path)
         params.embedding = True
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            params.port = free.getsockname()[1]
+        # xllamacpp always serves its model over HTTP too, but we call it within this process. So the server is closed to
+        # other processes: it is local, and its key is told to nobody.
         params.hostnames = ["127.0.0.1"]
-        # Unknown to anyone, because the server is only called within this process.
+        params.port = 0  # the system chooses a free one
         params.api_keys = [secrets.token_urlsafe(32)]
         params.ui = False
         params.n_parallel = 1
-        params.n_ctx = params.n_batch = params.n_ubatch = WINDOW
+        params.n_ctx = params.n_batch = params.n_ubatch = CONTEXT_TOKENS
         params.n_gpu_layers = 0
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # leaves the other processor cores free
         try:
@@ -51,12 +54,13 @@ class GgufEmbeddings:
 
     def embed(self, texts: Sequence[str]) -> Any:
         """Return an array with one row per text: its embedding, normalized to length 1."""
+        # An empty text is refused if the model adds no tokens of its own, but a space is a token.
         reply = self._server.handle_embeddings({"input": [text[:MAX_CHARS] or " " for text in texts]})
         if "data" not in reply:
             raise ValueError(str(reply.get("error") or reply))
         rows = [item["embedding"] for item in sorted(reply["data"], key=lambda item: int(item["index"]))]
         vectors = np.array(rows, np.float32)
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), MIN_LENGTH)
 
 
 def _fingerprint(path: Path) -> str:
