@@ -24,10 +24,16 @@ class ProgramSets:
 
 @dataclass(frozen=True, slots=True)
 class KnownCommand:
-    """A command whose options are known; `tools.toml` describes the attributes.
+    """A command whose options are known; `tools.toml` describes the attributes that are not described here.
 
-    `words` are the program and its verb. In a verb, `*` stands for any word and `describe-*` for any word with that
-    prefix.
+    Attributes:
+        words: The program and its verb, in which `*` stands for any word and `describe-*` for any with that prefix.
+        flags: Options without a value (`--stat`), and as `--color=` those that take one only after the equals sign.
+        values: Options whose value may be any text (`--author`).
+        paths: Options whose value is the path of a file in the folder (`--project`).
+        names: Options whose value is a name (`--reporter`), because the program would run the file that a path names.
+        number: Whether a number is an option (`-15`).
+        single_dash: Whether long options start with one hyphen (`-name`), so that letters cannot be combined.
     """
 
     words: tuple[str, ...]
