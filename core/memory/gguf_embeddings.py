@@ -36,8 +36,8 @@ class GgufEmbeddings:
         params = CommonParams()
         params.model.path = str(path)
         params.embedding = True
-        # xllamacpp always serves its model over HTTP too, but we call it within this process. So the server is closed to
-        # other processes: it is local, and its key is told to nobody.
+        # xllamacpp always serves its model over HTTP too. We call it only within this process, so the server is closed
+        # to other processes: it is local, and no one else knows its key.
         params.hostnames = ["127.0.0.1"]
         params.port = 0  # the system chooses a free one
         params.api_keys = [secrets.token_urlsafe(32)]
