@@ -1,9 +1,11 @@
 """The command `db`: backs up, checks, repairs, restores and compacts the database."""
 
+import argparse
 from pathlib import Path
 
 from app.commands.invocation import Invocation
 from app.process import data_folder
+from app.process.data_folder_lock import DataFolderLock
 from app.process.exit_codes import DONE
 from app.process.output import Output
 from core.domain.problems import Problem
@@ -25,7 +27,19 @@ async def db(context: Invocation) -> int:
     raise Problem("The data is in use by another Journeyman.", "This replaces the database file.", fix)
 
 
-def restore(folder: Path, name: str, out: Output) -> int:
+def restore_or_repair(folder: Path, args: argparse.Namespace, out: Output) -> int:
+    """Run `db restore` or `db repair`, holding the lock on the data folder so that no process has the database open."""
+    lock = DataFolderLock(data_folder.lock_path(folder))
+    if not lock.acquire():
+        fix = "Close Journeyman, then try again."
+        raise Problem("The data is in use by another Journeyman.", "This replaces the database file.", fix)
+    try:
+        return _repair(folder, out) if args.action == "repair" else _restore(folder, args.name, out)
+    finally:
+        lock.release()
+
+
+def _restore(folder: Path, name: str, out: Output) -> int:
     """Replace the database with a backup; without a name, the newest valid one. The old file is kept, renamed.
 
     The caller holds the lock on the data folder.
@@ -41,7 +55,7 @@ def restore(folder: Path, name: str, out: Output) -> int:
     return DONE
 
 
-def repair(folder: Path, out: Output) -> int:
+def _repair(folder: Path, out: Output) -> int:
     """Check the whole database and repair it if it is damaged. The caller holds the lock on the data folder."""
     check = repair_data_folder(folder)
     for warning in check.warnings:

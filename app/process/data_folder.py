@@ -3,14 +3,7 @@
 import os
 from pathlib import Path
 
-from app.process.data_folder_name import data_folder_name
-
 SOCKET_LIMIT = 100  # bytes; every supported system accepts a socket path of this length
-
-
-def data_folder(chosen: str | None) -> Path:
-    """Return the data folder; see `data_folder_name`."""
-    return Path(data_folder_name(chosen))
 
 
 def database_path(folder: Path) -> Path:

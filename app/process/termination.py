@@ -26,13 +26,16 @@ class TerminationWatch:
     """Passes signals to the event loop, and exits the process if the loop does not react or does not finish in time.
 
     Create it on the main thread, in the event loop. `handlers` maps each signal to a function, which the event loop
-    calls once. `save` is called on another thread before a forced exit. On Windows, the watch does nothing.
+    calls once. On Windows, the watch does nothing.
+
+    Attributes:
+        save: Called on another thread before a forced exit.
     """
 
-    def __init__(self, handlers: Mapping[int, Callable[[], object]], save: Callable[[], object]) -> None:
+    def __init__(self, handlers: Mapping[int, Callable[[], object]], save: Callable[[], object] = lambda: None) -> None:
         self._loop = asyncio.get_running_loop()
         self._handlers = dict(handlers)
-        self._save = save
+        self.save = save
         self._deadline: float | None = None
         self._received_signal = 0
         self._thread: threading.Thread | None = None
@@ -90,9 +93,20 @@ class TerminationWatch:
 
     def _exit(self) -> None:
         try:
-            self._save()
+            self.save()
         finally:
             os._exit(128 + self._received_signal)
+
+
+def watch_for_termination() -> TerminationWatch:
+    """Let SIGTERM cancel the current task.
+
+    The watch also wakes the loop for a Ctrl+C that arrives just before the loop goes to sleep. Otherwise Ctrl+C would
+    be noticed only at the next event.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    return TerminationWatch({signal.SIGTERM: task.cancel})
 
 
 def _ignore(*_: object) -> None:

@@ -35,7 +35,7 @@ LOOK = """
 import builtins
 import sys
 from pathlib import Path
-from app.dispatch import import_qt
+from app.window.qt_import import import_qt
 own = builtins.__import__
 import_qt()
 assert builtins.__import__ is own

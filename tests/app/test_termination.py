@@ -16,10 +16,10 @@ from tests.core.engine.harness import call_reply, open_engine, run_bounded, scri
 
 ANSWERED = """
 import asyncio, signal, threading
-from app.dispatch import _watch_for_termination
+from app.process.termination import watch_for_termination
 
 async def main():
-    _watch_for_termination()
+    watch_for_termination()
     threading.Timer(0.3, interrupt).start()  # by then the loop sleeps
     await asyncio.Event().wait()
 

@@ -37,7 +37,7 @@ def measure_ticks() -> Measurement:
 
 def main(home: Path) -> None:
     """Print the durations of ticks of 16 ms as JSON, in milliseconds beyond those."""
-    from app.dispatch import import_qt
+    from app.window.qt_import import import_qt
 
     import_qt()
     from app.window.desktop_app import DesktopApp

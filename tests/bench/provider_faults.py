@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from app.dispatch import import_qt
 from app.window.desktop_app import SWITCH_INTERVAL_S, DesktopApp
 from app.window.qt_application import get_or_create_application
+from app.window.qt_import import import_qt
 from app.window.startup import wait_for_paint
 from core.domain.events import RunStarted
 from core.domain.text import Text

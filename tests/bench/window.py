@@ -59,7 +59,7 @@ app.exec()
 OURS = f"""
 import os, sys, time
 from pathlib import Path
-from app.dispatch import import_qt
+from app.window.qt_import import import_qt
 import_qt()
 from app.window.startup import wait_for_paint
 from app.window.qt_application import get_or_create_application, theme_name
@@ -75,7 +75,7 @@ wait_for_paint(qt, shell)
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
-from app.dispatch import import_qt
+from app.window.qt_import import import_qt
 import_qt()
 from app.window.startup import wait_for_paint
 from app.window.qt_application import get_or_create_application, theme_name

@@ -128,6 +128,9 @@ def _import_program() -> None:
     for name in (
         "app.cli.arguments",
         "app.dispatch",
+        "app.cli.inputs",
+        "app.cli.run_defaults",
+        "app.commands.owner_process",
         "app.process.command_server",
         "app.commands.command_runner",
         "app.process.services",

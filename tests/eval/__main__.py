@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from app.process import data_folder
+from app.process.data_folder_name import data_folder_name
 from core.domain.problems import Problem
 from core.settings.schema import Provider
 from core.settings.settings_file import FILE, SettingsFile
@@ -133,7 +133,7 @@ def _run(
     if meter:
         SettingsFile(home / "data").change(providers=(Provider(name=PROVIDER, url=f"{url}/v1"),))
         model = f"{PROVIDER}/{typed.model}"
-    elif (settings := data_folder.data_folder(typed.data_dir) / FILE).is_file():
+    elif (settings := Path(data_folder_name(typed.data_dir)) / FILE).is_file():
         shutil.copy(settings, home / "data" / FILE)
     lessons = [each.lesson for each in SETS[typed.set] if each.lesson] if agent == WITH_LESSONS else []
     done = asyncio.run(
