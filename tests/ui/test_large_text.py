@@ -236,10 +236,10 @@ def test_the_fields_of_the_mcp_form_are_complete_and_it_scrolls(large: Look, qtb
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(dialog)
     dialog.show()
-    source, values = (find(dialog, TextField, f"add_tool.{name}") for name in ("what", "keys"))
+    source, values = (find(dialog, TextField, f"add_mcp_server.{name}") for name in ("source", "values"))
     source.setPlainText("http://tools.example.org/mcp")
     assert dialog.height() <= dialog.screen().availableGeometry().height()
-    area = find(dialog, FittingScrollArea, "add_tool.form")
+    area = find(dialog, FittingScrollArea, "add_mcp_server.form")
     assert area.horizontalScrollBar().maximum() == 0
     for field in (source, values):
         field.setFocus(Qt.FocusReason.TabFocusReason)
