@@ -28,7 +28,7 @@ CONTROLS = {
     ROLE.EditableText, ROLE.PageTabList, ROLE.Table, ROLE.Tree, ROLE.List, ROLE.Dialog,
 }  # fmt: skip
 DIALOGS = {
-    "add_provider", "add_tool", "close", "consent.dialog", "crash", "help", "image", "key", "keys", "link",
+    "add_provider", "add_mcp_server", "close", "consent.dialog", "crash", "help", "image", "key", "keys", "link",
     "memory.write", "options", "putback", "question.dialog", "replay", "resend", "rule", "settings", "trust",
     "trust_package",
 }  # fmt: skip

@@ -365,7 +365,10 @@ def test_a_screen_reader_hears_of_search_results_and_of_the_theme(
 
 @pytest.mark.parametrize(
     ("make", "name"),
-    [(lambda look: EditMessageDialog(look, "Hello", "", None), "resend.text"), (AddMcpServerDialog, "add_tool.what")],
+    [
+        (lambda look: EditMessageDialog(look, "Hello", "", None), "resend.text"),
+        (AddMcpServerDialog, "add_mcp_server.source"),
+    ],
 )
 def test_the_frame_of_a_focused_text_field_is_highlighted(
     look: Look, qtbot: QtBot, make: Callable[[Look], QDialog], name: str

@@ -64,7 +64,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import TextField
 from ui.widgets.number_field import NumberField
-from ui.widgets.tab_strip import FigureTabBar, TabFigure, TabStrip
+from ui.widgets.tab_strip import CountTabBar, TabCount, TabStrip
 
 BACK = Qt.KeyboardModifier.ShiftModifier
 CENTER = 750  # pixels beside the sidebar in a window of 1,280 at 200% text
@@ -93,7 +93,7 @@ def test_tabs_that_do_not_fit_can_be_scrolled_to(large: Look, qtbot: QtBot) -> N
     assert not any(button.isVisible() for button in tabs.findChildren(QToolButton))
 
 
-def test_tabs_leave_out_their_figures_rather_than_their_last_title(large: Look, qtbot: QtBot) -> None:
+def test_tabs_leave_out_their_counts_rather_than_their_last_title(large: Look, qtbot: QtBot) -> None:
     tabs = TabStrip(large, QLabel(), name="run.tabs", accessible_name="Views")
     qtbot.addWidget(tabs)
     for name in ("Steps", "Changes", "Terminal"):
@@ -102,7 +102,7 @@ def test_tabs_leave_out_their_figures_rather_than_their_last_title(large: Look, 
     tabs.show()
     bar = find(tabs, QTabBar, "run.tabs")
     widths = [bar.tabRect(2).right()]
-    tabs.show_figures("Changes", [TabFigure("+1,234", "done"), TabFigure("−567", "failed")])
+    tabs.show_counts("Changes", [TabCount("+1,234", "done"), TabCount("−567", "failed")])
     widths.append(bar.tabRect(2).right())
     assert widths[1] > widths[0]
     tabs.resize(tabs.width() - bar.width() + widths[0] + 20, 60)
@@ -236,10 +236,10 @@ def test_the_fields_of_the_mcp_form_are_complete_and_it_scrolls(large: Look, qtb
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(dialog)
     dialog.show()
-    source, values = (find(dialog, TextField, f"add_tool.{name}") for name in ("what", "keys"))
+    source, values = (find(dialog, TextField, f"add_mcp_server.{name}") for name in ("source", "values"))
     source.setPlainText("http://tools.example.org/mcp")
     assert dialog.height() <= dialog.screen().availableGeometry().height()
-    area = find(dialog, FittingScrollArea, "add_tool.form")
+    area = find(dialog, FittingScrollArea, "add_mcp_server.form")
     assert area.horizontalScrollBar().maximum() == 0
     for field in (source, values):
         field.setFocus(Qt.FocusReason.TabFocusReason)
@@ -436,7 +436,7 @@ def test_a_tab_title_below_the_arrows_is_elided(large: Look, qtbot: QtBot) -> No
     for name in ("Steps", "Decisions", "Terminal"):
         tabs.add(name, name)
     bar = find(tabs, QTabBar, "run.tabs")
-    assert isinstance(bar, FigureTabBar)
+    assert isinstance(bar, CountTabBar)
     tabs.resize(2 * CENTER, 60)
     tabs.show()
     complete = bar.grab().toImage()

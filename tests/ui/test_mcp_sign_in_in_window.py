@@ -41,10 +41,10 @@ def test_a_server_is_added_by_signing_in_and_signed_out_of(qapp: QApplication, h
             dialog.show_page(MCP_SERVERS)
             click(find(dialog, QPushButton, "settings.tools.add"))
             adding = await until(lambda: dialog.findChild(AddMcpServerDialog), "the dialog")
-            find(adding, QPlainTextEdit, "add_tool.what").setPlainText(server.mcp)
-            find(adding, QLineEdit, "add_tool.name").setText("greeter")
-            find(adding, QCheckBox, "add_tool.oauth").click()
-            click(find(adding, QPushButton, "add_tool.add"))
+            find(adding, QPlainTextEdit, "add_mcp_server.source").setPlainText(server.mcp)
+            find(adding, QLineEdit, "add_mcp_server.name").setText("greeter")
+            find(adding, QCheckBox, "add_mcp_server.oauth").click()
+            click(find(adding, QPushButton, "add_mcp_server.add"))
             await until(lambda: dialog.findChild(QCheckBox, "settings.tool.greeter.of.greet"), "the server was added")
             assert len(browser.threads) == 1
             warning = "There is no keyring, so the sign-in to greeter lasts only until you quit Journeyman."

@@ -15,7 +15,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
 from ui.widgets.search_field import SearchField
 from ui.widgets.stacking_row import StackingRow, plain_row
-from ui.widgets.tab_strip import TabFigure, TabStrip
+from ui.widgets.tab_strip import TabCount, TabStrip
 
 if TYPE_CHECKING:
     from core.engine.services.memory_results import MemoryListing
@@ -57,7 +57,7 @@ class MemoryHeader(QWidget):
         self._scopes.addItem(tr("All scopes"), "")
         self._scopes.hide()
         self.tabs = TabStrip(
-            look, QWidget(), name="memory.tabs", accessible_name=tr("Kinds of memory"), padding=TAB_PADDING
+            look, QWidget(), name="memory.tabs", accessible_name=tr("Kinds of memory"), title_padding=TAB_PADDING
         )
         self._lay_out()
         for bar in self.tabs.findChildren(QTabBar):
@@ -96,7 +96,7 @@ class MemoryHeader(QWidget):
         self.proposals_button.updateGeometry()
         self.proposals_button.setToolTip(f"{text}\n{tr('Memories that agents propose: accept, edit or reject them')}")
         self.proposals_button.setVisible(proposal_count > 0)
-        self.tabs.show_figures(PROPOSED, [TabFigure(str(proposal_count), "learned")] if proposal_count else [])
+        self.tabs.show_counts(PROPOSED, [TabCount(str(proposal_count), "learned")] if proposal_count else [])
 
     def show_folders(self, folders: Sequence[str]) -> None:
         selected = self.scope_filter

@@ -21,6 +21,8 @@ from ui.widgets.input_dialog import InputDialog
 from ui.widgets.labels import TextField, allow_breaks, error_text, label, show_focus_on, styled_frame
 
 JSON_STARTS: Final = ("{", "[")
+SOURCE_ROW, NAME_ROW, VALUES_ROW = range(3)  # of the form
+ROWS_HIDDEN_FOR_JSON: Final = (NAME_ROW, VALUES_ROW)  # JSON contains its own names and values
 
 
 class AddMcpServerDialog(InputDialog):
@@ -33,35 +35,36 @@ class AddMcpServerDialog(InputDialog):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
-        self.setObjectName("add_tool")
+        self.setObjectName("add_mcp_server")
         self.setWindowTitle(self.tr("Add MCP server"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._source = TextField(look.fonts.mono, max_lines=10, min_lines=3, enter_breaks_line=True)
-        self._source.setObjectName("add_tool.what")
+        self._source.setObjectName("add_mcp_server.source")
         self._source.setAccessibleName(self.tr("Command, URL or JSON"))
         sources = ("npx -y @example/files ~/notes", "https://tools.example.org/mcp", '{"mcpServers": {…}}')
         self._source.setPlaceholderText(self.tr("\nor ").join(sources))
         self._values = TextField(look.fonts.mono, max_lines=4, min_lines=2, enter_breaks_line=True)
-        self._values.setObjectName("add_tool.keys")
+        self._values.setObjectName("add_mcp_server.values")
         self._values.setAccessibleName(self.tr("Environment variables or headers"))
         values = ("API_KEY=…", "Authorization=Bearer ${TOKEN}")
         self._values.setPlaceholderText(self.tr("\nor ").join(values))
         self._name = QLineEdit()
-        self._name.setObjectName("add_tool.name")
+        self._name.setObjectName("add_mcp_server.name")
         self._name.setAccessibleName(self.tr("Name"))
         self._name.setPlaceholderText(self.tr("For example: files"))
         self._name.setFont(look.fonts.text)
         self._allow_http = CheckBox(
             look,
             self.tr("Allow unencrypted HTTP: others can read requests and the API key"),
-            name="add_tool.plain",
+            name="add_mcp_server.allow_http",
         )
-        self._oauth = CheckBox(look, self.tr("Sign in to the URL in the browser (OAuth)"), name="add_tool.oauth")
-        self._read = label("", look.fonts.second, "second", name="add_tool.read", wrap=True)
-        self._error = label("", look.fonts.text, "failed", name="add_tool.why", wrap=True)
-        self._add = Button(look, self.tr("Add server"), name="add_tool.add", tone="primary")
+        self._oauth = CheckBox(look, self.tr("Sign in to the URL in the browser (OAuth)"), name="add_mcp_server.oauth")
+        self._status = label("", look.fonts.second, "second", name="add_mcp_server.status", wrap=True)
+        self._error = label("", look.fonts.text, "failed", name="add_mcp_server.error", wrap=True)
+        self._add = Button(look, self.tr("Add server"), name="add_mcp_server.add", tone="primary")
         self._add.setDefault(True)
         self._add.setToolTip(self.tr("Start the server, list its tools, and save it"))
+        self._form = self._new_form()
         self._lay_out()
         for changed in (self._source.textChanged, self._name.textChanged, self._values.textChanged):
             changed.connect(self._update_state)
@@ -85,8 +88,8 @@ class AddMcpServerDialog(InputDialog):
         """Show that the server is being started, which can take a moment."""
         self._add.setEnabled(False)
         signing_in = self.tr("Sign in on the page that opens in your browser…")
-        self._read.setText(signing_in if self.signs_in else self.tr("Starting the server to list its tools…"))
-        self._read.show()
+        self._status.setText(signing_in if self.signs_in else self.tr("Starting the server to list its tools…"))
+        self._status.show()
 
     def _parse(self) -> tuple[ImportedMcpServer, ...]:
         source = self._source.stripped_text()
@@ -99,8 +102,8 @@ class AddMcpServerDialog(InputDialog):
         """Parse what the user has entered, and show which servers it would add, or why it is invalid."""
         source = self._source.stripped_text()
         is_json = source.startswith(JSON_STARTS)
-        for widget in self._widgets_without_json:
-            widget.setVisible(not is_json)
+        for row in ROWS_HIDDEN_FOR_JSON:
+            self._form.setRowVisible(row, not is_json)
         self._allow_http.setVisible(not is_json and is_unencrypted(source))
         self._oauth.setVisible(not is_json and source.startswith(("http://", "https://")))
         error = ""
@@ -111,8 +114,8 @@ class AddMcpServerDialog(InputDialog):
             except Problem as problem:
                 error = f"{problem.details.message} {problem.details.cause}"
         show_input_error(self._error, error_text(visible(error)))
-        self._read.setText(allow_breaks("\n".join(map(self._summary, servers))))
-        self._read.setVisible(bool(servers))
+        self._status.setText(allow_breaks("\n".join(map(self._summary, servers))))
+        self._status.setVisible(bool(servers))
         self._add.setEnabled(bool(servers))
         grow_to_fit(self)
 
@@ -120,8 +123,8 @@ class AddMcpServerDialog(InputDialog):
         keys = ", ".join((*imported.secrets, *imported.missing_secrets))
         secrets = self.tr(" · secret values: {}").format(visible(keys)) if keys else ""
         variables = environment_text(environment_variables(imported.server))
-        received = f"\n{visible(variables)}" if variables else ""
-        return f"{imported.server.name}: {server_location(imported.server)}{secrets}{received}"
+        variables_line = f"\n{visible(variables)}" if variables else ""
+        return f"{imported.server.name}: {server_location(imported.server)}{secrets}{variables_line}"
 
     def _emit_added(self) -> None:
         try:
@@ -131,7 +134,6 @@ class AddMcpServerDialog(InputDialog):
 
     def _lay_out(self) -> None:
         fonts = self._look.fonts
-        form = self._build_form()
         about = self.tr(
             "An MCP server gives agents more tools. When you add it, Journeyman starts or connects to it and lists its "
             "tools. Agents can use them in every folder; each call needs your approval, unless a saved rule allows it."
@@ -139,14 +141,14 @@ class AddMcpServerDialog(InputDialog):
         warning = self.tr(
             "A server started by a command runs outside the sandbox, with your permissions. Add only servers you trust."
         )
-        cancel = Button(self._look, self.tr("Cancel"), name="add_tool.cancel")
+        cancel = Button(self._look, self.tr("Cancel"), name="add_mcp_server.cancel")
         cancel.clicked.connect(self.reject)
         content = QWidget()
         inner = column_in(content, spacing=10)
         inner.addWidget(label(about, fonts.text, "second", wrap=True))
-        inner.addWidget(label(warning, fonts.text, "waiting", name="add_tool.warning", wrap=True))
-        inner.addLayout(form)
-        for part in (self._allow_http, self._oauth, self._read):
+        inner.addWidget(label(warning, fonts.text, "waiting", name="add_mcp_server.warning", wrap=True))
+        inner.addLayout(self._form)
+        for part in (self._allow_http, self._oauth, self._status):
             inner.addWidget(part)
         inner.addStretch(1)
         column = QVBoxLayout(self)
@@ -154,33 +156,30 @@ class AddMcpServerDialog(InputDialog):
         column.setSpacing(10)
         column.addWidget(label(self.tr("Add MCP server"), fonts.title))
         area = FittingScrollArea(content)
-        area.setObjectName("add_tool.form")
+        area.setObjectName("add_mcp_server.form")
         column.addWidget(area, 1)
         column.addWidget(self._error)
         column.addLayout(button_row(cancel, self._add))
         self.setMinimumWidth(self._look.size(520))
         self.resize(self._look.size(600), 0)
 
-    def _build_form(self) -> QFormLayout:
-        """Return the form. Its rows after the first are hidden while the first contains JSON."""
+    def _new_form(self) -> QFormLayout:
+        """Return the form with the text fields."""
         form = QFormLayout()
         form.setHorizontalSpacing(12)
         form.setVerticalSpacing(12)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        name_hint = self.tr("Lowercase letters, digits and hyphens.")
         values_hint = self.tr(
             "Optional: environment variables of a command, or HTTP headers of a URL, one NAME=VALUE per line. "
             "Values are saved in the system keyring, or without one kept until you quit. ${TOKEN} stands for your "
             "environment variable TOKEN."
         )
-        fonts = self._look.fonts
-        name_title = label(self.tr("Name"), fonts.text)
-        name = _with_hint(self._look, self._name, self.tr("Lowercase letters, digits and hyphens."))
-        values_title = label(self.tr("Environment\nor headers"), fonts.text)
-        values = _with_hint(self._look, _well(self._values), values_hint)
-        form.addRow(label(self.tr("Command, URL\nor JSON"), fonts.text), _well(self._source))
-        form.addRow(name_title, name)
-        form.addRow(values_title, values)
-        self._widgets_without_json = (name_title, name, values_title, values)
+        font, look = self._look.fonts.text, self._look
+        form.insertRow(SOURCE_ROW, label(self.tr("Command, URL\nor JSON"), font), _well(self._source))
+        form.insertRow(NAME_ROW, label(self.tr("Name"), font), _with_hint(look, self._name, name_hint))
+        values = _with_hint(look, _well(self._values), values_hint)
+        form.insertRow(VALUES_ROW, label(self.tr("Environment\nor headers"), font), values)
         return form
 
 

@@ -29,7 +29,7 @@ from ui.timeline.run_page import CHART_TAB, STEPS_TAB, RunPage, RunPageSource
 from ui.timeline.waterfall.model import RowSampleSource
 from ui.timeline.waterfall.panel import WaterfallPanel
 from ui.widgets.focus_order import set_tab_order, tab_stops
-from ui.widgets.tab_strip import TabFigure
+from ui.widgets.tab_strip import TabCount
 
 LOW_HEIGHT: Final = 600
 TABS_HEIGHT: Final = 36  # height of the tab bar in pixels, at the usual text size
@@ -407,27 +407,27 @@ class SessionView(QWidget):
 
     def _on_history_changed(self) -> None:
         """Update the tabs and run cards after the history scan has read more events."""
-        self.page.show_figures(CHANGES, self._change_figures())
+        self.page.show_counts(CHANGES, self._change_counts())
         decisions = self.scan.past.decisions
-        self.page.show_figures(DECISIONS, [TabFigure(f"{len(decisions):,}")] if decisions else [])
+        self.page.show_counts(DECISIONS, [TabCount(f"{len(decisions):,}")] if decisions else [])
         self.page.set_run_end_source(self._run_end)
         self._show_failed_request()
         if self.page.current_tab in {CHANGES, DECISIONS}:
             self._fill_tab(self.page.current_tab)
 
-    def _change_figures(self) -> list[TabFigure]:
+    def _change_counts(self) -> list[TabCount]:
         """Return the numbers of added and removed lines; without any, the number of changed files."""
         history = self.scan.past
         lines = history.line_totals()
-        figures: list[TabFigure] = []
+        counts: list[TabCount] = []
         if lines.added:
-            figures.append(TabFigure(f"+{lines.added}", "done"))
+            counts.append(TabCount(f"+{lines.added}", "done"))
         if lines.removed:
-            figures.append(TabFigure(f"−{lines.removed}", "failed"))
-        if figures:
-            return figures
+            counts.append(TabCount(f"−{lines.removed}", "failed"))
+        if counts:
+            return counts
         changed_files = sum(not file.unchanged for file in history.changed_files())
-        return [TabFigure(str(changed_files))] if changed_files else []
+        return [TabCount(str(changed_files))] if changed_files else []
 
     def _show_failed_request(self) -> None:
         """Show the error of a run that paused because a model request failed, until the run continues."""

@@ -18,7 +18,7 @@ from ui.skills.source_editor import FindingMark
 from ui.skills.usage_tab import UsageTab
 from ui.style.theme import Look
 from ui.text.visible import visible
-from ui.widgets.tab_strip import TabFigure, TabStrip
+from ui.widgets.tab_strip import TabCount, TabStrip
 
 # The names of the tabs.
 EDIT = "write"
@@ -121,7 +121,7 @@ class SkillView(QWidget):
         self.files.show_edit(EditedSkill("", 0, ""), read_only=True)
         self.usage.show_uses(())
         for tab in (FILES, USED):
-            self.tabs.show_figures(tab, [])
+            self.tabs.show_counts(tab, [])
         self.check_requested.emit()
 
     def clear(self) -> None:
@@ -141,9 +141,9 @@ class SkillView(QWidget):
         """Update the header and the tabs after a change that does not concern the text."""
         count = len(self.skill.versions) if self.skill else 0
         self.header.show_skill(row, count, row.description, menu_entries(row))
-        self.tabs.show_figures(FILES, [TabFigure(str(self.files.count()))] if self.files.count() else [])
+        self.tabs.show_counts(FILES, [TabCount(str(self.files.count()))] if self.files.count() else [])
         uses = self.tr("1 use") if row.use_count == 1 else self.tr("{} uses").format(row.use_count)
-        self.tabs.show_figures(USED, [TabFigure(uses)] if row.use_count else [])
+        self.tabs.show_counts(USED, [TabCount(uses)] if row.use_count else [])
         self.update_save_state()
 
     def update_save_state(self) -> None:

@@ -30,7 +30,7 @@ from ui.timeline.timeline_model import TimelineModel
 from ui.timeline.timeline_view import TimelineView
 from ui.timeline.waterfall.model import ShownRun
 from ui.widgets.focus_order import set_tab_order, tab_stops
-from ui.widgets.tab_strip import TabFigure, TabStrip
+from ui.widgets.tab_strip import TabCount, TabStrip
 
 REFRESH_INTERVAL_MS: Final = 1_000
 STEPS_TAB: Final = "steps"
@@ -214,9 +214,9 @@ class RunPage(QWidget):
         """Show or hide the minimap, which leaves too little room for the steps in a low window."""
         self._minimap.setVisible(visible)
 
-    def show_figures(self, name: str, figures: list[TabFigure]) -> None:
-        """Show small numbers next to the title of a tab."""
-        self._tabs.show_figures(name, figures)
+    def show_counts(self, name: str, counts: list[TabCount]) -> None:
+        """Show counts next to the title of a tab."""
+        self._tabs.show_counts(name, counts)
 
     def set_run_end_source(self, end_of: Callable[[Step], RunEnd]) -> None:
         """Set the function that provides the data of the run end cards, and refresh the cards."""

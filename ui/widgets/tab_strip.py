@@ -1,8 +1,8 @@
-"""A tab bar whose tabs can show small numbers, such as a count, next to their titles."""
+"""A tab bar whose tabs can show counts next to their titles."""
 
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtCore import QMargins, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QTabBar, QToolButton, QVBoxLayout, QWidget
 
@@ -11,32 +11,38 @@ from ui.style.theme import Look
 from ui.widgets.labels import hairline
 from ui.widgets.paint import draw_frame, draw_line
 
-PADDING: Final = 10
-ARROW: Final = 14
-GAP: Final = 6
-FIGURE_GAP: Final = 4
-FIGURE_PADDING: Final = 6
+# In pixels
+TITLE_PADDING: Final = 10  # left and right of a title
+TAB_PADDING: Final = 10  # above and below a title
+TITLE_TO_COUNTS: Final = 6
+COUNT_SPACING: Final = 4
+COUNTS_PADDING: Final = QMargins(6, 2, 6, 2)  # between the frame around the counts of a tab and the counts
+UNDERLINE_HEIGHT: Final = 2  # of the line below the current tab
+FOCUS_FRAME_MARGINS: Final = QMargins(2, 4, 2, 5)
+CORNER_RADIUS: Final = 4
+ARROW_SIZE: Final = 14
+STRIP_MARGINS: Final = QMargins(18, 0, 16, 0)
 
 
-class TabFigure(NamedTuple):
-    """A small number beside the title of a tab; `token` names its color in the theme."""
+class TabCount(NamedTuple):
+    """A count beside the title of a tab, such as `3` or `+84`; `token` names its color in the theme."""
 
     text: str
     token: str = "second"
 
 
-class FigureTabBar(QTabBar):
-    """A tab bar that paints the numbers (figures) itself, because Qt's tab buttons would be too far from the title.
+class CountTabBar(QTabBar):
+    """A tab bar that paints the counts of its tabs itself, because Qt's tab buttons would be too far from the title.
 
-    If the tabs fit only without them, the numbers are left out.
+    If the tabs fit only without them, the counts are left out.
     """
 
-    def __init__(self, look: Look, name: str, accessible_name: str, padding: int) -> None:
+    def __init__(self, look: Look, name: str, accessible_name: str, title_padding: int) -> None:
         super().__init__()
         self.look = look
-        self._padding = padding
-        self._figures: dict[int, list[TabFigure]] = {}
-        self._hides_figures = False
+        self._title_padding = title_padding
+        self._counts: dict[int, list[TabCount]] = {}
+        self._leaves_out_counts = False
         self.setObjectName(name)
         self.setAccessibleName(accessible_name)
         self.setDrawBase(False)
@@ -46,37 +52,43 @@ class FigureTabBar(QTabBar):
         self.setMouseTracking(True)
         self.restyle(look)
 
-    def show_figures(self, index: int, figures: list[TabFigure]) -> None:
-        if self._figures.get(index, []) != figures:
-            self._figures[index] = figures
-            figures_text = " ".join(figure.text for figure in figures)
-            self.setAccessibleTabName(index, f"{self.tabText(index)} {figures_text}".strip())
-            self._fit_figures()
+    def show_counts(self, index: int, counts: list[TabCount]) -> None:
+        if self._counts.get(index, []) != counts:
+            self._counts[index] = counts
+            counts_text = " ".join(count.text for count in counts)
+            self.setAccessibleTabName(index, f"{self.tabText(index)} {counts_text}".strip())
+            self._fit_counts()
             self._lay_out_again()
 
     def _lay_out_again(self) -> None:
-        """Make Qt compute the tab sizes again, which it does when the text of a tab is set."""
+        """Make Qt ask for the sizes of the tabs again."""
         if self.count():
+            # QTabBar has no method for this, but does it whenever a text is set, even to the same text.
             self.setTabText(0, self.tabText(0))
 
-    def _fit_figures(self) -> None:
-        """Hide the numbers if all tabs fit without them, but not with them."""
-        were_hidden = self._hides_figures
-        self._hides_figures = False
-        full_width = self._tabs_width()
-        self._hides_figures = True
-        self._hides_figures = self._tabs_width() <= self.width() < full_width
-        if self._hides_figures != were_hidden:
+    def _fit_counts(self) -> None:
+        """Leave out the counts if all tabs fit without them, but not with them."""
+        tabs = range(self.count())
+        with_counts = sum(self._tab_width(index, with_counts=True) for index in tabs)
+        without_counts = sum(self._tab_width(index, with_counts=False) for index in tabs)
+        leaves_out_counts = without_counts <= self.width() < with_counts
+        if leaves_out_counts != self._leaves_out_counts:
+            self._leaves_out_counts = leaves_out_counts
             self._lay_out_again()
 
-    def _tabs_width(self) -> int:
-        return sum(self.tabSizeHint(index).width() for index in range(self.count()))
+    def _tab_width(self, index: int, *, with_counts: bool) -> int:
+        title_width = QFontMetrics(self.look.fonts.strong).horizontalAdvance(self.tabText(index))
+        width = title_width + 2 * self._title_padding
+        if with_counts and self._counts.get(index):
+            width += TITLE_TO_COUNTS + self._counts_width(index)
+        return width
 
-    def _figures_width(self, index: int) -> int:
+    def _counts_width(self, index: int) -> int:
+        """Return the width of the frame around the counts of a tab, which has at least one."""
         metrics = QFontMetrics(self.look.fonts.caption)
-        figures = [] if self._hides_figures else self._figures.get(index, [])
-        widths = [metrics.horizontalAdvance(figure.text) for figure in figures]
-        return sum(widths) + FIGURE_GAP * (len(widths) - 1) + 2 * FIGURE_PADDING if widths else 0
+        widths = [metrics.horizontalAdvance(count.text) for count in self._counts[index]]
+        padding = COUNTS_PADDING.left() + COUNTS_PADDING.right()
+        return sum(widths) + COUNT_SPACING * (len(widths) - 1) + padding
 
     def restyle(self, look: Look) -> None:
         self.look = look
@@ -91,7 +103,7 @@ class FigureTabBar(QTabBar):
 
     def _show_arrows(self) -> None:
         """Set the icons of the buttons that scroll the tabs. Qt's own arrows do not scale with the text."""
-        size, look = self.look.size(ARROW), self.look
+        size, look = self.look.size(ARROW_SIZE), self.look
         for button in self.findChildren(QToolButton):
             button.setArrowType(Qt.ArrowType.NoArrow)
             left = button.objectName() == "ScrollLeftButton"
@@ -102,16 +114,15 @@ class FigureTabBar(QTabBar):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit_figures()
+        self._fit_counts()
 
     def tabLayoutChange(self) -> None:
         """Set the icons again, because Qt has just set its own arrows."""
         self._show_arrows()
 
     def tabSizeHint(self, index: int) -> QSize:
-        metrics, figures = QFontMetrics(self.look.fonts.strong), self._figures_width(index)
-        width = metrics.horizontalAdvance(self.tabText(index)) + 2 * self._padding + (figures + GAP if figures else 0)
-        return QSize(width, metrics.height() + 20)
+        width = self._tab_width(index, with_counts=not self._leaves_out_counts)
+        return QSize(width, QFontMetrics(self.look.fonts.strong).height() + 2 * TAB_PADDING)
 
     def minimumTabSizeHint(self, index: int) -> QSize:
         return self.tabSizeHint(index)
@@ -126,34 +137,33 @@ class FigureTabBar(QTabBar):
         is_current = index == self.currentIndex()
         is_hovered = self.underMouse() and box.contains(self.mapFromGlobal(self.cursor().pos()))
         color = theme.text if is_current or is_hovered else theme.second
-        title_rect = box.adjusted(self._padding, 0, 0, -2)
+        title_rect = box.adjusted(self._title_padding, 0, 0, -UNDERLINE_HEIGHT)
         title_rect.setRight(min(title_rect.right(), self._uncovered_right()))  # a title below the buttons is elided
         title_width = draw_line(painter, title_rect, self.tabText(index), self.look.fonts.strong, color)
         if is_current:
-            painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
+            painter.fillRect(box.adjusted(0, box.height() - UNDERLINE_HEIGHT, 0, 0), theme.accent)
         if is_current and self.hasFocus():
-            draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
-        self._paint_figures(painter, index, box.x() + self._padding + title_width + GAP)
+            draw_frame(painter, box.marginsRemoved(FOCUS_FRAME_MARGINS), CORNER_RADIUS, None, theme.accent)
+        if self._counts.get(index) and not self._leaves_out_counts:
+            self._paint_counts(painter, index, box.x() + self._title_padding + title_width + TITLE_TO_COUNTS)
 
-    def _paint_figures(self, painter: QPainter, index: int, x: int) -> None:
-        """Paint the numbers of a tab, if it has any and they are not hidden."""
-        figures = self._figures.get(index)
-        if not figures or self._hides_figures:
-            return
+    def _paint_counts(self, painter: QPainter, index: int, x: int) -> None:
+        """Paint the counts of a tab, with a frame around them whose left edge is at `x`."""
         theme, font, box = self.look.theme, self.look.fonts.caption, self.tabRect(index)
-        width, height = self._figures_width(index), QFontMetrics(font).height() + 4
-        frame = QRect(x, box.y() + (box.height() - 2 - height) // 2, width, height)
-        draw_frame(painter, frame, 4, theme.raised, theme.strong_line)
-        x += FIGURE_PADDING
-        for figure in figures:
+        width = self._counts_width(index)
+        height = QFontMetrics(font).height() + COUNTS_PADDING.top() + COUNTS_PADDING.bottom()
+        frame = QRect(x, box.y() + (box.height() - UNDERLINE_HEIGHT - height) // 2, width, height)
+        draw_frame(painter, frame, CORNER_RADIUS, theme.raised, theme.strong_line)
+        x += COUNTS_PADDING.left()
+        for count in self._counts[index]:
             rect = QRect(x, frame.y(), width, height)
-            x += draw_line(painter, rect, figure.text, font, theme.color(figure.token)) + FIGURE_GAP
+            x += draw_line(painter, rect, count.text, font, theme.color(count.token)) + COUNT_SPACING
 
 
 class TabStrip(QWidget):
     """A tab bar with a widget at its right end. `chosen` carries the name of the chosen tab.
 
-    `padding` is the space on both sides of a title, in pixels.
+    `title_padding` is the space on both sides of a title, in pixels.
     """
 
     chosen = Signal(str)
@@ -167,16 +177,17 @@ class TabStrip(QWidget):
         *,
         name: str,
         accessible_name: str,
-        padding: int = PADDING,
+        title_padding: int = TITLE_PADDING,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._names: list[str] = []
-        self._bar = FigureTabBar(look, name, accessible_name, padding)
+        self._bar = CountTabBar(look, name, accessible_name, title_padding)
         self._bar.currentChanged.connect(lambda index: self.chosen.emit(self._names[index]))
+        # Queued, because Qt emits this signal before it makes the clicked tab the current one.
         self._bar.tabBarClicked.connect(lambda _: self.clicked.emit(), Qt.ConnectionType.QueuedConnection)
         row = QHBoxLayout()
-        row.setContentsMargins(18, 0, 16, 0)
+        row.setContentsMargins(STRIP_MARGINS)
         row.addWidget(self._bar, 1)
         row.addWidget(right)
         layout = QVBoxLayout(self)
@@ -187,12 +198,12 @@ class TabStrip(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def add(self, name: str, text: str) -> None:
-        self._names.append(name)
+        self._names.append(name)  # before `addTab`, which chooses the first tab and so emits `currentChanged`
         index = self._bar.addTab(text)
         self._bar.setTabToolTip(index, self.tr("{} (Alt+{})").format(text, index + 1))
 
-    def show_figures(self, name: str, figures: list[TabFigure]) -> None:
-        self._bar.show_figures(self._names.index(name), figures)
+    def show_counts(self, name: str, counts: list[TabCount]) -> None:
+        self._bar.show_counts(self._names.index(name), counts)
 
     def select(self, name: str) -> None:
         self._bar.setCurrentIndex(self._names.index(name))

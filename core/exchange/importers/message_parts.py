@@ -176,6 +176,11 @@ def dict_or_empty(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def first_text(values: dict[str, Any], *names: str) -> str:
+    """Return the first of these members that is not empty, as text; "" if there is none."""
+    return next((str(value) for name in names if (value := values.get(name))), "")
+
+
 def _decode_base64(data: Any) -> bytes:
     try:
         return base64.b64decode(data, validate=True) if isinstance(data, str) else b""

@@ -147,12 +147,12 @@ def adding(look: Look, qtbot: QtBot) -> AddMcpServerDialog:
 
 
 def test_a_command_is_added_with_its_environment(adding: AddMcpServerDialog, qtbot: QtBot) -> None:
-    add = find(adding, QPushButton, "add_tool.add")
+    add = find(adding, QPushButton, "add_mcp_server.add")
     assert not add.isEnabled()
-    find(adding, QPlainTextEdit, "add_tool.what").setPlainText("npx -y 'my files'")
-    find(adding, QLineEdit, "add_tool.name").setText("files")
-    find(adding, QPlainTextEdit, "add_tool.keys").setPlainText("TOKEN=moss\nLEVEL=${LEVEL}")
-    read = find(adding, QLabel, "add_tool.read").text()
+    find(adding, QPlainTextEdit, "add_mcp_server.source").setPlainText("npx -y 'my files'")
+    find(adding, QLineEdit, "add_mcp_server.name").setText("files")
+    find(adding, QPlainTextEdit, "add_mcp_server.values").setPlainText("TOKEN=moss\nLEVEL=${LEVEL}")
+    read = find(adding, QLabel, "add_mcp_server.status").text()
     assert "secret values: TOKEN" in read and "moss" not in read
     assert "Receives your environment variables: LEVEL" in read
     with qtbot.waitSignal(adding.added) as added:
@@ -164,19 +164,19 @@ def test_a_command_is_added_with_its_environment(adding: AddMcpServerDialog, qtb
 
 
 def test_json_of_another_app_needs_no_name_and_errors_in_it_are_shown(adding: AddMcpServerDialog, qtbot: QtBot) -> None:
-    what, add = find(adding, QPlainTextEdit, "add_tool.what"), find(adding, QPushButton, "add_tool.add")
+    what, add = find(adding, QPlainTextEdit, "add_mcp_server.source"), find(adding, QPushButton, "add_mcp_server.add")
     what.setPlainText('{"mcpServers": {"A": {"command": "a"}, "b": {"url": "https://b.example"}}')
-    assert not add.isEnabled() and "This is not valid JSON." in find(adding, QLabel, "add_tool.why").text()
+    assert not add.isEnabled() and "This is not valid JSON." in find(adding, QLabel, "add_mcp_server.error").text()
     what.setPlainText('{"mcpServers": {"A": {"command": "a"}, "b": {"url": "https://b.example"}}}')
-    assert not find(adding, QLineEdit, "add_tool.name").isVisibleTo(adding)
+    assert not find(adding, QLineEdit, "add_mcp_server.name").isVisibleTo(adding)
     with qtbot.waitSignal(adding.added) as added:
         click(add)
     assert [one.server.name for one in added.args[0]] == ["a", "b"]
     adding.show_starting()
     assert not add.isEnabled()
     adding.show_error(ErrorDetails("It did not start.", "No.", "Look."))
-    assert add.isEnabled() and "It did not start." in find(adding, QLabel, "add_tool.why").text()
-    assert find(adding, QLabel, "add_tool.read").text().startswith("a: a\n"), "it is no longer starting"
+    assert add.isEnabled() and "It did not start." in find(adding, QLabel, "add_mcp_server.error").text()
+    assert find(adding, QLabel, "add_mcp_server.status").text().startswith("a: a\n"), "it is no longer starting"
 
 
 def test_an_error_in_the_input_is_announced_once_and_not_for_each_letter(
@@ -184,26 +184,26 @@ def test_an_error_in_the_input_is_announced_once_and_not_for_each_letter(
 ) -> None:
     heard = list[str]()
     monkeypatch.setattr(dialog_parts, "announce", lambda _, text: heard.append(text))
-    write(find(adding, QPlainTextEdit, "add_tool.what"), '{"mcpServers": ')
-    assert len(heard) == 1 and find(adding, QLabel, "add_tool.why").isVisible()
+    write(find(adding, QPlainTextEdit, "add_mcp_server.source"), '{"mcpServers": ')
+    assert len(heard) == 1 and find(adding, QLabel, "add_mcp_server.error").isVisible()
 
 
 def test_an_unencrypted_address_has_to_be_allowed(adding: AddMcpServerDialog, qtbot: QtBot) -> None:
-    plain = find(adding, QCheckBox, "add_tool.plain")
-    find(adding, QLineEdit, "add_tool.name").setText("far")
-    what = find(adding, QPlainTextEdit, "add_tool.what")
+    plain = find(adding, QCheckBox, "add_mcp_server.allow_http")
+    find(adding, QLineEdit, "add_mcp_server.name").setText("far")
+    what = find(adding, QPlainTextEdit, "add_mcp_server.source")
     what.setPlainText("https://a.example/mcp")
     assert plain.isHidden()
     what.setPlainText("http://a.example/mcp")
     assert not plain.isHidden()
     plain.click()
     with qtbot.waitSignal(adding.added) as added:
-        click(find(adding, QPushButton, "add_tool.add"))
+        click(find(adding, QPushButton, "add_mcp_server.add"))
     assert added.args[0][0].server == McpServerSettings(name="far", url="http://a.example/mcp", allow_http=True)
 
 
 def test_a_sign_in_is_offered_for_a_url(adding: AddMcpServerDialog) -> None:
-    box, source = find(adding, QCheckBox, "add_tool.oauth"), find(adding, QPlainTextEdit, "add_tool.what")
+    box, source = find(adding, QCheckBox, "add_mcp_server.oauth"), find(adding, QPlainTextEdit, "add_mcp_server.source")
     source.setPlainText("npx files")
     assert box.isHidden() and not adding.signs_in
     source.setPlainText("https://a.example/mcp")

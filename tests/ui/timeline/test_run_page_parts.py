@@ -16,7 +16,7 @@ from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.minimap import Minimap
 from ui.timeline.run_end_card import RunEnd, RunEndCard, RunFileChange
 from ui.timeline.run_page import RunPage
-from ui.widgets.tab_strip import TabFigure
+from ui.widgets.tab_strip import TabCount
 
 ROW = SessionRow("s", "Mould complaint", "~/letters", "qwen3-32b", "done", runs=2, turns=9, tokens=48_200)
 
@@ -44,11 +44,11 @@ def page(qtbot: QtBot, look: Look, rows: MemorySteps) -> RunPage:
 def test_views_can_be_added_as_tabs(page: RunPage, qtbot: QtBot) -> None:
     other = QWidget()
     page.add_tab("other", "Other", other)
-    page.show_figures("other", [TabFigure("+84", "done"), TabFigure("−3", "failed")])
+    page.show_counts("other", [TabCount("+84", "done"), TabCount("−3", "failed")])
     bar = find(page, QTabBar, "run.tabs")
     assert bar.accessibleTabName(1) == "Other +84 −3"
     width = bar.tabRect(1).width()
-    page.show_figures("other", [])
+    page.show_counts("other", [])
     assert bar.tabRect(1).width() < width
     with qtbot.waitSignal(page.tab_chosen) as emitted:
         click(bar, bar.tabRect(1).center())

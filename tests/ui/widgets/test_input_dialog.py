@@ -21,7 +21,7 @@ from ui.widgets.labels import TextField
 MAKERS: list[tuple[str, Callable[[Look, QWidget], QDialog]]] = [
     ("resend.text", lambda look, parent: EditMessageDialog(look, "Hello", "", parent)),
     ("memory.write.text", lambda look, parent: MemoryDialog(look, (), None, parent)),
-    ("add_tool.what", AddMcpServerDialog),
+    ("add_mcp_server.source", AddMcpServerDialog),
     ("add_provider.name", AddProviderDialog),
     ("rule.pattern", lambda look, parent: RuleDialog(look, ("run",), "/w", None, parent)),
 ]
