@@ -30,6 +30,7 @@ from ui.shell.window_frame import WindowFrame
 from ui.style.theme import load_theme
 
 BOUND_S = 15
+LOCK_BOUND_S = 60  # each attempt to write to a locked data file takes 5 seconds, also those for other rows
 ASK = {"name": "ask_user", "arguments": {"question": "Which tone?", "options": [{"label": "Firm"}, {"label": "Kind"}]}}
 ASKS = json.dumps({"replies": [{"text": "I ask.", "calls": [ASK]}, {"text": "Done: {{answer}}."}]})
 
@@ -42,8 +43,8 @@ def same_application(qapp: QApplication) -> None:
     get_or_create_application()
 
 
-async def until(look: Callable[[], Found | None], what: str) -> Found:
-    end = asyncio.get_running_loop().time() + BOUND_S
+async def until(look: Callable[[], Found | None], what: str, bound_s: float = BOUND_S) -> Found:
+    end = asyncio.get_running_loop().time() + bound_s
     while not (found := look()):
         assert asyncio.get_running_loop().time() < end, what
         await asyncio.sleep(0.01)

@@ -35,7 +35,7 @@ from tests.core.store.test_integrity import break_index
 from tests.servers.scripted_server import answer, chunk, scripted_server, stream
 from tests.ui.hands import click, find, press, write
 from tests.ui.sessions.test_panel import hit_positions
-from tests.ui.test_desktop_app import BOUND_S, Person, live, until
+from tests.ui.test_desktop_app import BOUND_S, LOCK_BOUND_S, Person, live, until
 from ui.base.window_state import WindowState
 from ui.settings.add_provider import AddProviderDialog
 from ui.settings.import_rules_dialog import ImportRulesDialog
@@ -269,7 +269,7 @@ async def _cannot_undo(home: Path, dialog: SettingsDialog, undo: QPushButton) ->
         other_program.execute("BEGIN IMMEDIATE")
         click(undo)
         footer = find(dialog, QLabel, "settings.said")
-        await until(lambda: "Another program is using the data file." in footer.text(), "the error")
+        await until(lambda: "Another program is using the data file." in footer.text(), "the error", LOCK_BOUND_S)
     assert undo.isVisible() and undo.isEnabled() and dialog.focusWidget() is undo
 
 

@@ -9,7 +9,7 @@ from pytestqt.exceptions import capture_exceptions
 
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, write
-from tests.ui.test_desktop_app import Person, live, until
+from tests.ui.test_desktop_app import LOCK_BOUND_S, Person, live, until
 from ui.base.window_state import WindowState
 from ui.sessions.session_menu import SessionAction
 from ui.widgets.confirm_dialog import ConfirmDialog
@@ -52,11 +52,12 @@ def test_undo_is_offered_again_if_it_fails(qapp: QApplication, home: Path, annou
         window.actions_by_id["session.trash"].trigger()
         await until(window.toast.isVisible, "the toast")
         undo = find(window.toast, QPushButton, "toast.undo")
+        await person.program.engine.ask(lambda engine: engine.search("status:done"))  # has the rows brought up to date
         with closing(sqlite3.connect(home / "journeyman.db", isolation_level=None)) as other_program:
             other_program.execute("BEGIN IMMEDIATE")
             click(undo)
-            await until(lambda: "Another program is using the data file." in person.notice(), "the error")
-        await until(undo.isVisible, "the offer")
+            await until(undo.isVisible, "the offer", LOCK_BOUND_S)
+            assert "Another program is using the data file." in person.notice()
         assert window.row(session).trashed and "Undone" not in announcements
         assert find(window.toast, QLabel, "toast.text").accessibleName() == "Moved to the trash"
         click(undo)

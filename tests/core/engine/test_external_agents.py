@@ -396,7 +396,7 @@ def test_the_declared_kind_of_a_call_does_not_hide_what_it_contains(tmp_path: Pa
                 )
                 for _, each in scene.engine.permission_requests():
                     asked.append((each.request.tool, each.request.object))
-                    assert "calls it `read`" in each.request.reason
+                    assert "calls it “read”" in each.request.reason
                     await scene.engine.deny(each.request.id)
             events = await scene.events(session)
             commands = [("execute", "touch planted.txt"), ("execute", "touch planted.txt"), ("other", "Read README.md")]
